@@ -1,0 +1,173 @@
+"""The Arrow tables that cross package borders: their columns, types and meaning.
+
+A ranking is one row; what belongs to its documents stands in list columns of equal length, in rank order.
+A null is "not known" (an unjudged document, an unknown count), never zero.
+"""
+
+from collections.abc import Iterable
+
+import pyarrow as pa
+
+from ragauge.errors import SchemaError
+
+__all__ = [
+    "CORPUS",
+    "CORRELATIONS",
+    "GRADED",
+    "JUDGED",
+    "LABELS",
+    "POOLS",
+    "QUERIES",
+    "RANKINGS",
+    "check",
+    "conform",
+]
+
+
+def _required(name: str, type_: pa.DataType) -> pa.Field:
+    return pa.field(name, type_, nullable=False)
+
+
+_DOCUMENTS = pa.list_(pa.struct([_required("doc_id", pa.string()), _required("text", pa.string())]))
+
+CORPUS = pa.schema([_required("doc_id", pa.string()), pa.field("title", pa.string()), _required("text", pa.string())])
+"""The knowledge base: one row a document."""
+
+QUERIES = pa.schema(
+    [_required("query_id", pa.string()), _required("query", pa.string()), pa.field("answer", pa.string())]
+)
+"""One row a query; `answer` is the ideal answer where one is known."""
+
+POOLS = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("dataset", pa.string()),
+        _required("query", pa.string()),
+        pa.field("answer", pa.string()),
+        _required("positives", _DOCUMENTS),
+        _required("negatives", _DOCUMENTS),
+    ]
+)
+"""One row a query with all its candidates: N_p = len(positives), N_c = len(positives) + len(negatives)."""
+
+RANKINGS = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        pa.field("query", pa.string()),
+        _required("run", pa.string()),
+        _required("doc_ids", pa.list_(pa.string())),
+        _required("texts", pa.list_(pa.string())),
+        _required("scores", pa.list_(pa.float64())),
+        _required("labels", pa.list_(pa.float64())),
+    ]
+)
+"""One row a ranking (query x run), best document first. `texts`, `scores` and `labels` hold null where not known."""
+
+LABELS = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("doc_id", pa.string()),
+        pa.field("label", pa.float64()),
+        pa.field("reason", pa.string()),
+        pa.field("judge", pa.string()),
+    ]
+)
+"""One row a judged pair. `label` null = unlabelled, and then `reason` says why. `judge` is a person or a model."""
+
+JUDGED = pa.schema([*RANKINGS, pa.field("pool_labels", pa.list_(pa.float64()))])
+"""Rankings with labels. `pool_labels` holds the known labels of *all* judged documents of the query, retrieved or not;
+null = nobody knows what else is relevant, so N_p is unknown and measures that need it cannot be computed."""
+
+GRADED = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("dataset", pa.string()),
+        _required("embedder", pa.string()),
+        _required("n_candidates", pa.int64()),
+        _required("n_relevant", pa.int64()),
+        _required("cutoff", pa.int64()),
+        pa.field("grade", pa.float64()),
+        _required("labels", pa.list_(pa.float64())),
+        pa.field("n_positive_2k", pa.int64()),
+        pa.field("answer_ideal", pa.string()),
+        pa.field("answer_topk", pa.string()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row an answer written from a top K. `labels`: 1 or 0 for the K documents, in rank order; `n_positive_2k`:
+positives in the top 2K; `grade` 1..5, null = not graded, and then `reason` says why."""
+
+CORRELATIONS = pa.schema(
+    [
+        _required("dataset", pa.string()),
+        _required("embedder", pa.string()),
+        _required("segment", pa.string()),
+        pa.field("ratio", pa.float64()),
+        _required("measure", pa.string()),
+        _required("coefficient", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("best_value", pa.float64()),
+        pa.field("best_alpha", pa.float64()),
+        _required("alpha_matters", pa.bool_()),
+        _required("n_rows", pa.int64()),
+        _required("n_queries", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a (segment, measure, coefficient). `value` at alpha = 0.5 (or without alpha), `best_value` the in-sample
+maximum over alpha; `low`, `high` the interval of `value`; NaN = undefined, and then `reason` says why."""
+
+
+def check(table: pa.Table, schema: pa.Schema, *, what: str) -> pa.Table:
+    """`table`, if it has every column of `schema` with its type; further columns are allowed.
+
+    Args:
+        table: Any Arrow table.
+        schema: One of the schemas of this module.
+        what: How the message names the table, such as "rankings" or "labels.csv".
+
+    Raises:
+        SchemaError: A column is missing, has another type, or holds null where none is allowed.
+    """
+    problems = list(_problems(table, schema, what))
+    if problems:
+        raise SchemaError("; ".join(problems), problems)
+    return table
+
+
+def conform(table: pa.Table, schema: pa.Schema, *, what: str) -> pa.Table:
+    """`table` with exactly the columns of `schema`, in its order: types cast where lossless, absent nullable ones null.
+
+    Raises:
+        SchemaError: A required column is missing, or a value cannot be cast.
+    """
+    columns = []
+    for field in schema:
+        if field.name in table.column_names:
+            columns.append(_cast(table.column(field.name), field, what))
+        elif field.nullable:
+            columns.append(pa.chunked_array([pa.nulls(table.num_rows, field.type)]))
+        else:
+            raise SchemaError(f"no column {field.name!r} in {what}; found: {', '.join(table.column_names)}")
+    return check(pa.table(columns, schema=schema), schema, what=what)
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field, what: str) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise SchemaError(f"column {field.name!r} of {what} cannot be read as {field.type}: {error}") from error
+
+
+def _problems(table: pa.Table, schema: pa.Schema, what: str) -> Iterable[str]:
+    for field in schema:
+        if field.name not in table.column_names:
+            yield f"no column {field.name!r} in {what}; found: {', '.join(table.column_names)}"
+            continue
+        column = table.column(field.name)
+        if column.type != field.type:
+            yield f"column {field.name!r} of {what} is {column.type}, must be {field.type}"
+        elif not field.nullable and column.null_count:
+            yield f"column {field.name!r} of {what} has {column.null_count} empty values; each row needs one"
