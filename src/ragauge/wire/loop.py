@@ -1,0 +1,53 @@
+"""Runs a coroutine to its end from ordinary code, whether or not an event loop is running there."""
+
+import asyncio
+import contextvars
+from collections.abc import Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any, TypeVar
+
+__all__ = ["run"]
+
+T = TypeVar("T")
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of `coroutine`, run on an event loop of its own in a thread of its own.
+
+    So it works where a loop is running already (a notebook, a web server) and changes nothing of it. The caller waits.
+    Ctrl-C cancels the coroutine, waits for its clean-up and is raised again.
+
+    Example:
+        >>> async def two() -> int:
+        ...     return 2
+        >>> run(two())
+        2
+    """
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
+
+    async def announced() -> T:
+        task = asyncio.current_task()
+        if task is not None:
+            started.set_result((asyncio.get_running_loop(), task))
+        return await coroutine
+
+    with ThreadPoolExecutor(1, thread_name_prefix="ragauge-wire") as thread:
+        result = thread.submit(contextvars.copy_context().run, asyncio.run, announced())
+        try:
+            return _wait(result)
+        finally:
+            if not result.done():
+                loop, task = started.result()
+                with suppress(RuntimeError):  # the loop has ended in the meantime: nothing is left to cancel
+                    loop.call_soon_threadsafe(task.cancel)
+
+
+def _wait(result: "Future[T]") -> T:
+    """Waits in short turns: on Windows a wait without an end does not see Ctrl-C."""
+    while True:
+        try:
+            return result.result(timeout=0.2)
+        except TimeoutError:
+            if result.done():
+                return result.result()

@@ -1,0 +1,89 @@
+"""Coroutines run from ordinary code, from inside a running loop, and stopped by Ctrl-C."""
+
+import asyncio
+import contextvars
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from ragauge.testing import ScriptedModel
+from ragauge.wire import Endpoint, Wire, run
+
+
+async def answer(base_url: str) -> str:
+    async with Wire(Endpoint(base_url)) as wire:
+        reply = await wire.post("/chat/completions", {"messages": []})
+    return str(reply["choices"][0]["message"]["content"])
+
+
+def test_run_works_inside_a_running_loop() -> None:
+    async def notebook_cell(base_url: str) -> str:
+        before = asyncio.get_running_loop()
+        said = run(answer(base_url))
+        assert asyncio.get_running_loop() is before
+        return said
+
+    with ScriptedModel(lambda request: "yes") as model:
+        assert asyncio.run(notebook_cell(model.base_url)) == "yes"
+
+
+def test_run_works_in_another_thread_and_twice() -> None:
+    said: list[str] = []
+    with ScriptedModel(lambda request: "yes") as model:
+        thread = threading.Thread(target=lambda: said.extend(run(answer(model.base_url)) for _ in range(2)))
+        thread.start()
+        thread.join()
+    assert said == ["yes", "yes"]
+
+
+@pytest.mark.parametrize("error", [ValueError("no"), TimeoutError("late"), asyncio.CancelledError()])
+def test_error_of_the_coroutine_is_raised_as_it_is(error: BaseException) -> None:
+    async def fails() -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        run(fails())
+
+
+def test_coroutine_sees_the_callers_context() -> None:
+    name: contextvars.ContextVar[str] = contextvars.ContextVar("name", default="none")
+    name.set("caller")
+
+    async def read() -> str:
+        return name.get()
+
+    assert run(read()) == "caller"
+
+
+INTERRUPTED = """
+import asyncio
+from ragauge.wire import run
+
+async def main():
+    try:
+        print("started", flush=True)
+        await asyncio.sleep(600)
+    finally:
+        await asyncio.sleep(0)
+        print("cleaned up", flush=True)
+
+try:
+    run(main())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT the POSIX way")
+def test_ctrl_c_cancels_cleans_up_and_is_raised_again() -> None:
+    command = [sys.executable, "-c", INTERRUPTED]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        process.send_signal(signal.SIGINT)
+        out, errors = process.communicate(timeout=30)
+    assert out == "cleaned up\ninterrupted\n"
+    assert errors == ""
