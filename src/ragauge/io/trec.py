@@ -1,0 +1,143 @@
+"""TREC's two text files: runs (`q1 Q0 d1 1 12.3 tag`) and qrels (`q1 0 d1 2`).
+
+Fields are separated by spaces or tabs. As in trec_eval, a run is ordered by score, highest first, equal scores by
+document id, last in byte order first; the rank field is not used.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from ragauge.errors import FormatError, InputError
+from ragauge.io.rows import (
+    Rows,
+    check_ranking,
+    finite,
+    grade,
+    labels_table,
+    parse,
+    raise_problems,
+    rankings_table,
+    unique,
+)
+from ragauge.io.text import numbered_lines, write_atomically
+
+__all__ = ["read_qrels", "read_run", "write_run"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """One line of a run."""
+
+    query_id: str
+    run: str
+    doc_id: str
+    score: float
+
+
+def read_run(path: str | Path) -> pa.Table:
+    """RANKINGS from a TREC run: one a query and tag, in the order of their first lines; run = tag.
+
+    Scores are compared as 64-bit floats (trec_eval before 9.0.8 had 32).
+
+    Raises:
+        FormatError: A line has not six fields, a score is not a finite number, or a document stands twice in a
+            ranking; the first ten problems are shown together.
+    """
+    entries = unique(
+        parse(path, numbered_lines(path), _entry),
+        lambda entry: (entry.query_id, entry.run, entry.doc_id),
+        lambda entry: f"document {entry.doc_id!r} of query {entry.query_id!r}",
+    )
+    raise_problems(entries.problems)
+    found: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for entry in entries.rows:
+        found.setdefault((entry.query_id, entry.run), []).append((entry.score, entry.doc_id))
+    rankings = tuple(_ranking(query_id, run, documents) for (query_id, run), documents in found.items())
+    return rankings_table(Rows(str(path), rankings, tuple(range(1, len(rankings) + 1)), ()))
+
+
+def read_qrels(path: str | Path) -> pa.Table:
+    """LABELS from TREC qrels.
+
+    A negative grade says "pooled, not judged": the label is null and the reason "pooled_unjudged". Grades may be
+    fractions. What stands twice alike counts once.
+
+    Raises:
+        FormatError: A line has not four fields, a grade is not a finite number, or a document has two grades; the first
+            ten problems are shown together.
+    """
+    return labels_table(parse(path, numbered_lines(path), _label))
+
+
+def write_run(table: pa.Table, path: str | Path) -> None:
+    """Writes RANKINGS as a TREC run, which holds neither texts nor labels.
+
+    Where the scores do not give back a ranking's order when read (one is missing, or equal ones stand otherwise than
+    by descending id), n, n-1, ..., 1 are written in their place: the order is what was ranked.
+
+    Raises:
+        InputError: A ranking has no documents, which the format cannot say, or a query, document or run has a space in
+            its name.
+    """
+    with write_atomically(path) as file:
+        for row in table.to_pylist():
+            file.write("".join(_run_lines(check_ranking(row))).encode())
+
+
+def _fields(line: str, names: str) -> list[str]:
+    """The fields of a line; only ASCII space separates, as in C's isspace, so ids may hold any other character."""
+    fields = [field.decode() for field in line.encode().split()]
+    expected = names.split()
+    if len(fields) != len(expected):
+        raise FormatError(f"expected {len(expected)} fields ({names}), got {len(fields)}")
+    return fields
+
+
+def _entry(line: str) -> _Entry:
+    query_id, _, doc_id, _, score, run = _fields(line, "query_id Q0 doc_id rank score run")
+    return _Entry(query_id, run, doc_id, finite(score, "score"))
+
+
+def _label(line: str) -> dict[str, Any]:
+    query_id, _, doc_id, text = _fields(line, "query_id 0 doc_id label")
+    label, reason = grade(text)
+    return {"query_id": query_id, "doc_id": doc_id, "label": label, "reason": reason}
+
+
+def _ranking(query_id: str, run: str, documents: list[tuple[float, str]]) -> dict[str, Any]:
+    """One row of RANKINGS; strings compare by code point, which is the order of their UTF-8 bytes."""
+    ordered = sorted(documents, reverse=True)
+    nothing = [None] * len(ordered)
+    return {
+        "query_id": query_id,
+        "run": run,
+        "doc_ids": [doc_id for _, doc_id in ordered],
+        "scores": [score for score, _ in ordered],
+        "texts": nothing,
+        "labels": nothing,
+    }
+
+
+def _run_lines(row: dict[str, Any]) -> Iterator[str]:
+    """The lines of one ranking."""
+    query_id, run, doc_ids = row["query_id"], row["run"], row["doc_ids"]
+    if not doc_ids:
+        raise InputError(f"query {query_id!r} has no documents, which a TREC run cannot say; write .jsonl or .parquet")
+    for name in (query_id, run, *doc_ids):
+        if len(name.encode().split()) != 1:
+            raise InputError(f"{name!r} of query {query_id!r} has a space or is empty; write .jsonl or .parquet")
+    for rank, (doc_id, score) in enumerate(zip(doc_ids, _ordering_scores(row), strict=True), start=1):
+        yield f"{query_id} Q0 {doc_id} {rank} {score!r} {run}\n"
+
+
+def _ordering_scores(row: dict[str, Any]) -> list[float]:
+    """The scores, if sorting by them gives the ranking back; else falling whole numbers."""
+    scores, doc_ids = row["scores"], row["doc_ids"]
+    pairs = list(zip(scores, doc_ids, strict=True))
+    if None not in scores and pairs == sorted(pairs, reverse=True):
+        return list(scores)
+    return list(range(len(doc_ids), 0, -1))
