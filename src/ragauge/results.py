@@ -38,7 +38,8 @@ class Estimate:
         if isnan(self.mean):
             return f"{self.measure}: undefined ({self.reason})"
         interval = f"[{self.low:.3f}, {self.high:.3f}]" if not isnan(self.low) else f"(no interval: {self.reason})"
-        return f"{self.measure} = {self.mean:.3f} {interval}, n = {self.n}, judged {self.judged:.0%}"
+        judged = "" if isnan(self.judged) else f", judged {self.judged:.0%}"
+        return f"{self.measure} = {self.mean:.3f} {interval}, n = {self.n}{judged}"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""The command line: each file parses, calls the library, and prints."""

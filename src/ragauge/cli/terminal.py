@@ -1,0 +1,149 @@
+"""What all commands share: progress bars on stderr, tables on stdout, files written whole."""
+
+import csv
+import io
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ragauge.errors import InputError
+
+__all__ = ["Progress", "bars", "echo_json", "echo_records", "make_folder", "note", "quiet_option", "write_text"]
+
+Progress = Callable[[str, int], Any]
+
+quiet_option = click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")
+
+
+def bars(*, quiet: bool) -> Progress:
+    """A progress as `study.stages.Progress` wants it: one bar a stage, on stderr; none with `quiet`."""
+    return _silent if quiet else _bar
+
+
+def _silent(stage: str, total: int) -> Any:
+    return nullcontext(lambda done: None)
+
+
+@contextmanager
+def _bar(stage: str, total: int) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description:<32}"),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
+        task = progress.add_task(stage, total=total)
+        yield lambda done: progress.advance(task, done)
+        finished = int(progress.tasks[0].completed)
+    if not console.is_terminal:
+        console.print(f"{stage}: {finished} of {total}", highlight=False)
+
+
+def note(text: str, *, quiet: bool = False) -> None:
+    """One line on stderr, unless `quiet`."""
+    if not quiet:
+        click.echo(text, err=True)
+
+
+def echo_records(records: Sequence[Mapping[str, Any]], *, format: str, title: str = "") -> None:
+    """Records on stdout as a table, or CSV with a header line. JSON has its own shape in each command."""
+    if format == "csv":
+        click.echo(_csv(records), nl=False)
+    else:
+        _echo_table(records, title)
+
+
+def echo_json(value: Any) -> None:
+    """`value` as JSON on stdout; NaN, which JSON does not know, as null."""
+    click.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False))
+
+
+def _echo_table(records: Sequence[Mapping[str, Any]], title: str) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for key, value in (records[0] if records else {}).items():
+        is_number = isinstance(value, int | float)
+        table.add_column(key, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+    for record in records:
+        table.add_row(*(_cell(value) for value in record.values()))
+    width = None if sys.stdout.isatty() else 100
+    Console(width=width, highlight=False, markup=False).print(table)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return "undefined" if math.isnan(value) else f"{value:.3f}"
+    return str(value)
+
+
+def _csv(records: Sequence[Mapping[str, Any]]) -> str:
+    out = io.StringIO()
+    if records:
+        writer = csv.DictWriter(out, fieldnames=list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(records)
+    return out.getvalue()
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, Mapping):
+        return {key: _without_nan(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(item) for item in value]
+    return value
+
+
+def make_folder(folder: Path) -> Path:
+    """The folder, made if need be.
+
+    Raises:
+        InputError: It cannot be made.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another with --out") from error
+    return folder
+
+
+def write_text(path: Path, text: str) -> Path:
+    """Write a file whole or not at all; its folder is made.
+
+    Raises:
+        InputError: The folder cannot be written to.
+    """
+    try:
+        make_folder(path.parent)
+        temporary = path.with_name(path.name + ".tmp")
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another place with --out") from error
+    return path

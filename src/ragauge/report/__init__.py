@@ -1,0 +1,7 @@
+"""Reports that people read: one HTML file each, which opens offline, and their charts as images."""
+
+from ragauge.report.content import Example
+from ragauge.report.render import export_charts, score_charts, score_report, study_charts, study_report
+from ragauge.report.study_content import examples_of
+
+__all__ = ["Example", "examples_of", "export_charts", "score_charts", "score_report", "study_charts", "study_report"]
