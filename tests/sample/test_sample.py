@@ -7,7 +7,8 @@ import pyarrow as pa
 import pytest
 
 from ragauge import sample
-from ragauge.io import read_corpus, read_labels, read_queries
+from ragauge.io import read_corpus, read_labels, read_pools, read_queries
+from ragauge.study import read_plan
 
 RELEVANT = 2.0
 
@@ -82,10 +83,21 @@ def test_order_of_documents_says_nothing_about_relevance():
 
 
 def test_copied_files_read_back_as_the_tables(tmp_path: Path):
-    corpus, queries, qrels = sample.copy_to(tmp_path / "kb")
+    corpus, queries, qrels, pools, _ = sample.copy_to(tmp_path / "kb")
     assert read_corpus(corpus).equals(sample.corpus().drop_columns("lang").cast(read_corpus(corpus).schema))
     assert read_queries(queries).equals(sample.queries())
     assert read_labels(qrels).select(["query_id", "doc_id", "label"]).equals(sample.labels())
+    assert read_pools(pools).equals(sample.pools())
+
+
+def test_the_plan_beside_the_pools_is_a_valid_one(tmp_path: Path):
+    *_, plan = sample.copy_to(tmp_path / "kb")
+    assert read_plan(plan).datasets[0].path == tmp_path / "kb" / "pools.jsonl"
+
+
+def test_pools_hold_each_query_that_has_a_relevant_passage():
+    counts = sorted(len(row["positives"]) for row in sample.pools().to_pylist())
+    assert counts == [count for count in N_RELEVANT if count > 0]
 
 
 def test_copy_refuses_to_overwrite_and_writes_nothing(tmp_path: Path):

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 MEASURES = ("T@{k}", "P@{k}", "n_p@{k}", "nDCG(ideal=retrieved)@{k}")
 MODEL_REL = 0.5
 """A document counts as relevant when the model's P(yes) is at least this."""
-HAND_REL = 2
-"""A hand label of 2 (answers a part) or 3 (answers all) counts as relevant."""
 
 
 @click.command("quickstart")
@@ -52,7 +50,10 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
     by_hand = judge(rankings, sample.labels(), complete="unknown")
     write_rankings(by_model, out / "labelled.jsonl")
     write_rankings(by_hand, out / "labelled_by_hand.jsonl")
-    estimates = {"local model": _estimates(by_model, MODEL_REL, top), "hand labels": _estimates(by_hand, HAND_REL, top)}
+    estimates = {
+        "local model": _estimates(by_model, MODEL_REL, top),
+        "hand labels": _estimates(by_hand, sample.RELEVANT, top),
+    }
     write_text(out / "report.html", _report(by_model, estimates, top))
     _echo(estimates, top)
     note(f"Took {time.monotonic() - started:.0f} s.", quiet=quiet)
@@ -88,6 +89,7 @@ def _estimates(judged: "pa.Table", rel: float, top: int) -> list["Estimate"]:
 
 
 def _report(judged: "pa.Table", estimates: dict[str, list["Estimate"]], top: int) -> str:
+    from ragauge import sample
     from ragauge.measures import score
     from ragauge.report import score_report
 
@@ -100,7 +102,8 @@ def _report(judged: "pa.Table", estimates: dict[str, list["Estimate"]], top: int
         rel=MODEL_REL,
         notes=[
             f"The local model's label is P(yes); {MODEL_REL} and above counts as relevant.",
-            f"Hand labels run from 0 to 3; {HAND_REL} and above counts as relevant. They were made for the sample.",
+            f"Hand labels run from 0 to 3; {sample.RELEVANT} and above counts as relevant.",
+            "Hand labels came with the sample: each pair was read and labelled twice, by language models, not by people.",
             "T@K with alpha = 0.5 is (positives - negatives) / 2K: above 0, the list holds more good than bad.",
             "Where the two columns differ, trust the hand labels: the local model is small.",
         ],

@@ -10,7 +10,7 @@ from ragauge.errors import InputError
 @click.command("sample")
 @click.argument("folder", type=click.Path(path_type=Path))
 def sample_command(folder: Path) -> None:
-    """Write the packaged sample (corpus, queries, hand labels) into FOLDER.
+    """Write the packaged sample (corpus, queries, hand labels, pools and a study plan) into FOLDER.
 
     \b
     Example:

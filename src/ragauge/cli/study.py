@@ -30,7 +30,8 @@ def study_command(
 
     \b
     Example:
-      ragauge study examples/sample.toml --out runs/sample
+      ragauge sample kb
+      ragauge study kb/study.toml --out runs/kb
     """
     from ragauge.store import Store
     from ragauge.study import read_plan, run_study
