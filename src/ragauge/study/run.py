@@ -26,6 +26,9 @@ from ragauge.wire import Endpoint
 
 __all__ = ["Study", "open_model", "run_study"]
 
+LOCAL_TIMEOUT_S = 600.0
+"""A long prompt on busy cores may take minutes, and the local server cannot be out of reach."""
+
 
 @dataclass(frozen=True)
 class Study:
@@ -83,4 +86,5 @@ def open_model(plan: ModelPlan, progress: Progress = no_progress) -> Iterator[Mo
     with progress(f"fetch the local model ({size})", parts_of(size)) as advance:
         path = fetch(size, on_progress=advance)
     with LocalServer(path, threads=plan.threads) as server:
-        yield Model(server.name, Endpoint(server.base_url, concurrency=1), identity=server.identity)
+        endpoint = Endpoint(server.base_url, "", timeout_s=LOCAL_TIMEOUT_S, concurrency=1)
+        yield Model(server.name, endpoint, identity=server.identity)

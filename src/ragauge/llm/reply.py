@@ -1,0 +1,136 @@
+"""What a model said, and what could be read from it.
+
+Replies are stored as they came and read when they are used, so a reader that has learnt more needs no new call.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Outcome", "Reply"]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one request.
+
+    Attributes:
+        value: The text, label or grade; None when there is none.
+        reason: Why there is no value, in one word: "no_text" (nothing to ask about), "no_verdict" (none can be read),
+            "cut_off" (ended by the token limit), "empty", "refused" (by the model, a content filter or the endpoint),
+            or an EndpointError's reason. An answer that was cut off has both a value and the reason "cut_off".
+        raw: What the model or the endpoint sent, as text.
+        expected: For grades: the mean grade under the model's probabilities; None where it gave none.
+        prompt_tokens: Tokens read; None where the endpoint did not tell.
+        completion_tokens: Tokens written; None where the endpoint did not tell.
+        from_store: Whether nothing had to be asked.
+    """
+
+    value: str | float | None
+    reason: str | None
+    raw: str
+    expected: float | None = None
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    from_store: bool = False
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What an endpoint answered, or why it did not.
+
+    Attributes:
+        body: The JSON answer; {} when the call failed.
+        failure: Why the call failed, in one word; None when it did not.
+        raw: What a failed call's endpoint sent, as text.
+        from_store: Whether the reply was there before.
+    """
+
+    body: Mapping[str, Any] = field(default_factory=dict)
+    failure: str | None = None
+    raw: str = ""
+    from_store: bool = False
+
+    @property
+    def text(self) -> str:
+        """The message's text without white space around it; "" when there is none."""
+        content = _mapping(self._choice.get("message")).get("content")
+        return content.strip() if isinstance(content, str) else ""
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether the token limit ended it."""
+        return self._choice.get("finish_reason") == "length"
+
+    @property
+    def refused(self) -> bool:
+        """Whether the model declined, or a filter did so for it."""
+        return self._choice.get("finish_reason") == "content_filter" or bool(
+            _mapping(self._choice.get("message")).get("refusal")
+        )
+
+    def first_token(self) -> dict[str, float]:
+        """Word -> probability at the first position, 0..1, spellings of one word added up; {} without them.
+
+        Spellings differ in case, in white space (also as the marks that tokenizers show for it) and in punctuation.
+        """
+        content = _mapping(self._choice.get("logprobs")).get("content")
+        first = _mapping(content[0]) if isinstance(content, list) and content else {}
+        words: dict[str, float] = {}
+        for entry in first.get("top_logprobs") or []:
+            token, logprob = _mapping(entry).get("token"), _mapping(entry).get("logprob")
+            if isinstance(token, str) and isinstance(logprob, int | float):
+                words[plain_word(token)] = words.get(plain_word(token), 0.0) + math.exp(min(logprob, 0.0))
+        return words
+
+    def failed(self) -> Outcome | None:
+        """The outcome of a call that failed, was refused or brought no text; None when there is something to read."""
+        if self.failure is not None:
+            return self.outcome(None, self.failure)
+        if self.refused:
+            return self.outcome(None, "refused")
+        if not self.text and not self.first_token():
+            return self.outcome(None, "cut_off" if self.cut_off else "empty")
+        return None
+
+    def outcome(
+        self, value: str | float | None, reason: str | None = None, *, expected: float | None = None
+    ) -> Outcome:
+        """An outcome of this reply."""
+        refusal = _mapping(self._choice.get("message")).get("refusal")
+        return Outcome(
+            value,
+            reason,
+            self.raw or self.text or (refusal if isinstance(refusal, str) else ""),
+            expected,
+            tokens(self.body, "prompt_tokens"),
+            tokens(self.body, "completion_tokens"),
+            self.from_store,
+        )
+
+    @property
+    def _choice(self) -> Mapping[str, Any]:
+        choices = self.body.get("choices")
+        return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+def is_chat_reply(body: Mapping[str, Any]) -> bool:
+    """Whether there is at least one choice, so that the call brought something worth keeping."""
+    choices = body.get("choices")
+    return isinstance(choices, list) and bool(choices) and isinstance(choices[0], Mapping)
+
+
+def tokens(body: Mapping[str, Any], name: str) -> int | None:
+    """A number of tokens from the reply's usage."""
+    count = _mapping(body.get("usage")).get(name)
+    return count if isinstance(count, int) else None
+
+
+def plain_word(text: str) -> str:
+    """Lower case, without white space, tokenizers' marks for it, and punctuation around it."""
+    return text.strip(" \t\r\n\u2581\u0120\u010a\"'`*_.,:;!?()[]{}<>#-").lower()
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
