@@ -31,5 +31,6 @@ clean:
 
 .venv/%.installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing ragauge[$*] into .venv; the first time this downloads some hundred megabytes."
 	$(PIP) -e '.[$*]'
 	touch $@

@@ -22,8 +22,13 @@ quiet_option = click.option("--quiet", is_flag=True, help="No progress and no no
 
 
 def bars(*, quiet: bool) -> Progress:
-    """A progress as `study.stages.Progress` wants it: one bar a stage, on stderr; none with `quiet`."""
-    return _silent if quiet else _bar
+    """A progress as `study.stages.Progress` wants it, on stderr.
+
+    One bar a stage in a terminal, a line for each tenth of a stage elsewhere, nothing with `quiet`.
+    """
+    if quiet:
+        return _silent
+    return _bar if sys.stderr.isatty() else _lines
 
 
 def _silent(stage: str, total: int) -> Any:
@@ -32,31 +37,34 @@ def _silent(stage: str, total: int) -> Any:
 
 @contextmanager
 def _bar(stage: str, total: int) -> Iterator[Callable[[int], None]]:
+    from rich import progress as rich
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
 
     columns = (
-        TextColumn("{task.description:<32}"),
-        BarColumn(bar_width=None),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
+        rich.TextColumn("{task.description:<26}"),
+        rich.BarColumn(bar_width=None),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("left"),
+        rich.TimeRemainingColumn(),
     )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task(stage, total=total)
-        yield lambda done: progress.advance(task, done)
-        finished = int(progress.tasks[0].completed)
-    if not console.is_terminal:
-        console.print(f"{stage}: {finished} of {total}", highlight=False)
+    with rich.Progress(*columns, console=Console(stderr=True)) as shown:
+        task = shown.add_task(stage, total=total)
+        yield lambda done: shown.advance(task, done)
+
+
+@contextmanager
+def _lines(stage: str, total: int) -> Iterator[Callable[[int], None]]:
+    finished = 0
+
+    def advance(done: int) -> None:
+        nonlocal finished
+        tenths = 10 * finished // max(1, total)
+        finished += done
+        if 10 * finished // max(1, total) > tenths:
+            click.echo(f"{stage}: {finished} of {total}", err=True)
+
+    yield advance
 
 
 def note(text: str, *, quiet: bool = False) -> None:

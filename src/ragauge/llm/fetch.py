@@ -69,7 +69,7 @@ MODEL_FILES: dict[Size, ModelFile] = {
 
 
 def parts_of(size: Size) -> int:
-    """How often `fetch(size, on_progress=...)` reports progress."""
+    """How many parts `fetch(size, on_progress=...)` reports."""
     return MODEL_FILES[size].parts
 
 
@@ -81,7 +81,7 @@ def fetch(
     Args:
         size: "1.5b" (1.1 GB) or "0.5b" (0.5 GB, too weak to judge).
         folder: Where the file is kept; None = the folder `models` of `cache_folder()`.
-        on_progress: Called with 1 after each part; `parts_of(size)` times in all, none when the file is there.
+        on_progress: Called with the number of parts just done, `parts_of(size)` in all; at once when the file is there.
 
     Raises:
         InputError: An unknown size.
@@ -91,12 +91,14 @@ def fetch(
         raise InputError(f"model size must be one of {', '.join(get_args(Size))}, got {size!r}")
     wanted = MODEL_FILES[size]
     target = (Path(folder) if folder is not None else cache_folder() / "models") / wanted.file_name
+    report = on_progress or (lambda done: None)
     if target.is_file() and file_sha256(target) == wanted.sha256:
+        report(wanted.parts)
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".fetch-") as work:
         joined = Path(work) / wanted.file_name
-        digest = _join(wanted, joined, on_progress or (lambda done: None))
+        digest = _join(wanted, joined, report)
         if digest != wanted.sha256:
             raise RunError(f"the parts of the {size} model have sha256 {digest}, not {wanted.sha256}; nothing was kept")
         joined.replace(target)
