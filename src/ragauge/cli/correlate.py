@@ -1,6 +1,7 @@
 """`ragauge correlate`: the last stage of a study alone."""
 
 from itertools import groupby
+from math import isfinite
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -70,7 +71,7 @@ def correlate_command(
 
 
 def echo_correlations(found: "pa.Table", *, coefficient: str, format: str) -> None:
-    """The correlations of one coefficient (or all) on stdout."""
+    """The correlations of one coefficient (or all) on stdout, a table a segment."""
     rows = found.to_pylist()
     if format == "json":
         echo_json({"correlations": rows})
@@ -79,18 +80,12 @@ def echo_correlations(found: "pa.Table", *, coefficient: str, format: str) -> No
     for (dataset, embedder, segment), group in groupby(shown, key=itemgetter("dataset", "embedder", "segment")):
         members = list(group)
         title = f"{dataset}  {embedder}  {segment}  ({members[0]['n_queries']} queries)"
-        echo_records([_row(row) for row in members], format="table", title=title)
+        echo_records([_row(row, several=coefficient == "all") for row in members], format="table", title=title)
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    matters = row["alpha_matters"]
-    return {
-        "measure": row["measure"],
-        "coefficient": row["coefficient"],
-        "value": row["value"],
-        "low": row["low"],
-        "high": row["high"],
-        "in-sample max": row["best_value"] if matters else None,
-        "at alpha": row["best_alpha"] if matters else None,
-        "rows": row["n_rows"],
-    }
+def _row(row: dict[str, Any], *, several: bool) -> dict[str, Any]:
+    named = {"measure": row["measure"]} | ({"of": row["coefficient"]} if several else {})
+    best = f"{row['best_value']:.3f} at {row['best_alpha']:.2f}" if row["alpha_matters"] else ""
+    has_interval = isfinite(row["low"]) and isfinite(row["high"])
+    interval = f"{row['low']:.3f} to {row['high']:.3f}" if has_interval else ""
+    return named | {"value": row["value"], "95 % interval": interval, "in-sample max": best, "rows": row["n_rows"]}

@@ -97,7 +97,7 @@ def _echo_table(records: Sequence[Mapping[str, Any]], title: str) -> None:
         table.add_column(key, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for record in records:
         table.add_row(*(_cell(value) for value in record.values()))
-    width = None if sys.stdout.isatty() else 100
+    width = None if sys.stdout.isatty() else 200
     Console(width=width, highlight=False, markup=False).print(table)
 
 
