@@ -73,6 +73,16 @@ def test_several_runs_are_told_apart(ragauge, files: Path) -> None:
     assert means == {"bm25": pytest.approx(0.5), "dense": pytest.approx(0.25)}
 
 
+def test_html_is_a_report_of_all_runs(ragauge, files: Path) -> None:
+    (files / "run.txt").write_text(RUN + RUN.replace("bm25", "dense"))
+    target = files / "out" / "report.html"
+    ran = ragauge("score", files / "run.txt", "--labels", files / "qrels.txt", "-m", "P@2", "--html", target)
+    page = target.read_text(encoding="utf-8")
+    assert ran.code == 0, ran.err
+    assert str(target) in ran.err
+    assert all(word in page for word in ("bm25", "dense", "P@2", "run.txt"))
+
+
 def probabilities(folder: Path) -> Path:
     """One ranking whose labels are 0.9 and 0.2."""
     documents = [{"doc_id": "a", "label": 0.9}, {"doc_id": "b", "label": 0.2}]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
+from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,6 +26,7 @@ DEFAULT_MEASURES = ("T@{k}", "P@{k}", "n_p@{k}", "nDCG(ideal=retrieved)@{k}", "J
 @click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @click.option("--per-query", type=click.Path(path_type=Path), help="Write each query's values (.parquet .csv .jsonl).")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a report with the worst queries to this file.")
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def score_command(
@@ -35,6 +36,7 @@ def score_command(
     rel: float | None,
     level: float,
     per_query: Path | None,
+    html: Path | None,
     format: str,
     quiet: bool,
 ) -> None:
@@ -43,7 +45,7 @@ def score_command(
     \b
     Examples:
       ragauge score run.txt --labels qrels.txt -m "T(alpha=0.3)@10" -m P@10
-      ragauge score retrieved.jsonl --format json
+      ragauge score labelled.jsonl --html report.html --format json
     """
     from ragauge.evaluate import labels_are_probabilities
     from ragauge.io import read_labels, read_rankings, write_table
@@ -58,7 +60,11 @@ def score_command(
     if per_query:
         write_table(scores, per_query)
         note(f"Each query's values: {per_query}", quiet=quiet)
-    _echo(_by_run(judged, scores, measures, level), judged.num_rows, format)
+    found = _by_run(judged, scores, measures, level)
+    if html:
+        _write_report(html, rankings.name, judged, scores, found, 1.0 if rel is None else rel)
+        note(f"Report: {html}", quiet=quiet)
+    _echo(found, judged.num_rows, format)
 
 
 def default_measures(judged: "pa.Table") -> list[str]:
@@ -98,6 +104,18 @@ def _by_run(
         mask = pc.equal(judged.column("run"), run)
         pairs += [(run, e) for e in estimates(judged.filter(mask), scores.filter(mask), measures, level=level)]
     return pairs
+
+
+def _write_report(
+    path: Path, name: str, judged: "pa.Table", scores: "pa.Table", found: Sequence[tuple[str, "Estimate"]], rel: float
+) -> None:
+    from ragauge.report import score_report
+
+    by_run: dict[str, list[Estimate]] = {}
+    for run, estimate in found:
+        by_run.setdefault(run, []).append(estimate)
+    title = f"How good is the retrieval in {name}"
+    write_text(path, score_report(title=title, estimates=by_run, judged=judged, scores=scores, rel=rel))
 
 
 def _echo(pairs: Sequence[tuple[str, "Estimate"]], n_rows: int, format: str) -> None:
