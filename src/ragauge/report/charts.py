@@ -65,9 +65,8 @@ def estimate_intervals(records: Sequence[Record], *, unit: str) -> Chart:
         x=alt.X("low:Q", title=names[unit], axis=alt.Axis(tickCount=8)), x2="high:Q"
     )
     dot = base.mark_point(size=70, filled=True, opacity=1).encode(x="mean:Q", shape=name_shape(alt, "source", sources))
-    zero = alt.Chart(alt.InlineData(values=[{}])).mark_rule(color=SOFT, strokeDash=[3, 3]).encode(x=alt.datum(0))
     height = alt.Step(max(16, 26 - 4 * len(sources)), **{"for": "offset"}) if len(sources) > 1 else alt.Step(30)
-    chart = alt.layer(zero, whisker, dot).properties(width="container", height=height, autosize=_fit_width(alt))
+    chart = alt.layer(whisker, dot).properties(width="container", height=height, autosize=_fit_width(alt))
     return finish(chart, "Mean of each measure with its interval, one mark a source of labels.", rows)
 
 
