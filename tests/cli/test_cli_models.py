@@ -1,12 +1,16 @@
 """Commands that ask a model, against a real server on loopback: `label` and `study`, and what goes wrong there."""
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
+from ragauge.store import Store
 from ragauge.testing import ScriptedModel, ScriptedReply, scripted_reply
 
 PUBLIC_KEYS = {"id", "E", "Nc", "Np", "K", "grade", "answer_ideal", "answer_topK", "P", "R", "rank", "inK"}
@@ -82,6 +86,43 @@ def test_label_asks_nothing_twice(ragauge, tmp_path: Path) -> None:
         first = ragauge("label", rankings(tmp_path), "--base-url", model.base_url, *args)
         second = ragauge("label", rankings(tmp_path), "--base-url", model.base_url, *args)
         assert (first.code, second.code, len(model.requests)) == (0, 0, 3)
+
+
+class Interrupting:
+    """Answers as usual, and presses Ctrl-C in a process when its fifth request comes."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+        self.n_requests = 0
+
+    def __call__(self, request: dict[str, Any]) -> ScriptedReply:
+        self.n_requests += 1
+        if self.n_requests == 5 and self.process is not None:
+            self.process.send_signal(signal.SIGINT)
+        return scripted_reply(request)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C cannot be sent to one process there")
+def test_ctrl_c_exits_130_and_the_next_run_asks_only_the_rest(ragauge, tmp_path: Path) -> None:
+    script = Interrupting()
+    with ScriptedModel(script) as model:
+        args = [str(rankings(tmp_path, n=40)), "--base-url", model.base_url, "--model", "m", "--concurrency", "1"]
+        args = ["label", *args, "--store", str(tmp_path / "s.db"), "--out", str(tmp_path / "o.jsonl")]
+        command = [sys.executable, "-c", "from ragauge.cli.main import main; main()", *args]
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+            script.process = process
+            assert process.stderr is not None
+            said = process.stderr.read()
+        assert process.returncode == 130, said
+        assert "the same command goes on from there" in said
+        assert "Traceback" not in said
+        with Store.open(tmp_path / "s.db") as store:
+            n_kept = store.usage()[0].calls
+        n_seen = len(model.requests)
+        ran = ragauge(*args)
+        assert ran.code == 0, ran.err
+        assert len(model.requests) - n_seen == 40 - n_kept
+    assert 4 <= n_kept < 40
 
 
 def test_top_labels_only_the_first_documents(ragauge, tmp_path: Path) -> None:
