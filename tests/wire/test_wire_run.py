@@ -84,6 +84,9 @@ def test_ctrl_c_cancels_cleans_up_and_is_raised_again() -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "started\n"
         process.send_signal(signal.SIGINT)
-        out, errors = process.communicate(timeout=30)
+        try:
+            out, errors = process.communicate(timeout=30)
+        finally:
+            process.kill()
     assert out == "cleaned up\ninterrupted\n"
     assert errors == ""

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -26,18 +27,22 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
     """
     started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = Future()
 
+    left = threading.Event()
+
     async def announced() -> T:
         task = asyncio.current_task()
         if task is not None:
             started.set_result((asyncio.get_running_loop(), task))
+            if left.is_set():
+                task.cancel()
         return await coroutine
 
     with ThreadPoolExecutor(1, thread_name_prefix="ragauge-wire") as thread:
-        result = thread.submit(contextvars.copy_context().run, asyncio.run, announced())
-        try:
-            return _wait(result)
+        try:  # Ctrl-C may come as early as inside submit, when the coroutine runs already
+            return _wait(thread.submit(contextvars.copy_context().run, asyncio.run, announced()))
         finally:
-            if not result.done():
+            left.set()
+            if started.done():
                 loop, task = started.result()
                 with suppress(RuntimeError):  # the loop has ended in the meantime: nothing is left to cancel
                     loop.call_soon_threadsafe(task.cancel)
