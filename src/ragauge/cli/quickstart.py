@@ -36,9 +36,9 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
       ragauge quickstart --out quickstart
     """
     from ragauge import sample
-    from ragauge.evaluate import evaluate
+    from ragauge.evaluate import estimates, evaluate
     from ragauge.io import write_rankings
-    from ragauge.measures import judge
+    from ragauge.measures import judge, score
     from ragauge.store import Store
 
     started = time.monotonic()
@@ -51,12 +51,15 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
     by_hand = judge(rankings, sample.labels(), complete="unknown")
     write_rankings(by_model, out / "labelled.jsonl")
     write_rankings(by_hand, out / "labelled_by_hand.jsonl")
-    estimates = {
-        "local model": evaluate(_binary(by_model, MODEL_REL), _measures(top)),
-        "hand labels": evaluate(_binary(by_hand, sample.RELEVANT), _measures(top)),
+    measures = _measures(top)
+    binary = _binary(by_model, MODEL_REL)
+    scores = score(binary, measures)
+    by_source = {
+        "local model": estimates(binary, scores, measures),
+        "hand labels": evaluate(_binary(by_hand, sample.RELEVANT), measures),
     }
-    write_text(out / "report.html", _report(by_model, estimates, top))
-    _echo(estimates)
+    write_text(out / "report.html", _report(by_model, scores, by_source))
+    _echo(by_source)
     note(f"Took {time.monotonic() - started:.0f} s.", quiet=quiet)
     click.echo(f"Report: {out / 'report.html'}")
     report_labels(labels, out / "labelled.jsonl", quiet=quiet)
@@ -96,16 +99,15 @@ def _binary(judged: "pa.Table", rel: float) -> "pa.Table":
     return judged.set_column(judged.schema.get_field_index("labels"), judged.schema.field("labels"), binary)
 
 
-def _report(judged: "pa.Table", estimates: dict[str, list["Estimate"]], top: int) -> str:
+def _report(judged: "pa.Table", scores: "pa.Table", estimates: dict[str, list["Estimate"]]) -> str:
     from ragauge import sample
-    from ragauge.measures import score
     from ragauge.report import score_report
 
     return score_report(
         title="How good is retrieval on the packaged sample",
         estimates=estimates,
         judged=judged,
-        scores=score(_binary(judged, MODEL_REL), _measures(top)),
+        scores=scores,
         rel=MODEL_REL,
         notes=[
             f"The local model's label is P(yes); {MODEL_REL} and above counts as relevant.",
