@@ -49,7 +49,7 @@ class InputError(RagaugeError):
         self.problems = tuple(problems)
 
     @classmethod
-    def collect(cls, problems: Sequence[str], *, limit: int = 10) -> "InputError":
+    def collect(cls, problems: Sequence[str], *, limit: int = 20) -> "InputError":
         """One error that shows the first `limit` problems and counts the rest."""
         shown = list(problems[:limit])
         if len(problems) > limit:

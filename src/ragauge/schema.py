@@ -11,14 +11,18 @@ import pyarrow as pa
 from ragauge.errors import SchemaError
 
 __all__ = [
+    "CONTEST",
     "CORPUS",
     "CORRELATIONS",
     "GRADED",
     "JUDGED",
     "LABELS",
+    "LABEL_PLAN",
+    "POOLED_UNJUDGED",
     "POOLS",
     "QUERIES",
     "RANKINGS",
+    "RATINGS",
     "check",
     "conform",
 ]
@@ -74,9 +78,41 @@ LABELS = pa.schema(
 )
 """One row a judged pair. `label` null = unlabelled, and then `reason` says why. `judge` is a person or a model."""
 
+POOLED_UNJUDGED = "pooled_unjudged"
+"""The reason of a null label that stands for a negative grade in qrels: the document was pooled, nobody judged it."""
+
+RATINGS = pa.schema(
+    [
+        _required("unit_id", pa.string()),
+        _required("rater", pa.string()),
+        pa.field("rating", pa.string()),
+        _required("cluster", pa.string()),
+    ]
+)
+"""One row a rating of anything by a person or a model. `rating` is a number or a word as written; null = not rated.
+`cluster` is what units belong together: the query of a document."""
+
 JUDGED = pa.schema([*RANKINGS, pa.field("pool_labels", pa.list_(pa.float64()))])
 """Rankings with labels. `pool_labels` holds the known labels of *all* judged documents of the query, retrieved or not;
-null = nobody knows what else is relevant, so N_p is unknown and measures that need it cannot be computed."""
+null = nobody knows what else is relevant, so N_p is unknown and measures that need it cannot be computed. A negative
+label says that the document was pooled and not judged, as in TREC's qrels: unjudged to every measure, see `from_labels`."""
+
+LABEL_PLAN = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        pa.field("query", pa.string()),
+        _required("doc_id", pa.string()),
+        pa.field("text", pa.string()),
+        _required("rank", pa.int64()),
+        _required("stratum", pa.string()),
+        _required("probability", pa.float64()),
+        _required("scope", pa.string()),
+        pa.field("label", pa.float64()),
+    ]
+)
+"""One row a document to label. `rank` is its best over the runs; `stratum` is "near" (all are labelled, probability 1)
+or a range of ranks of which each document was drawn with `probability`. `scope`: strata are of "all" queries together,
+each "query" has its own, or "none" was drawn from."""
 
 GRADED = pa.schema(
     [
@@ -111,13 +147,58 @@ CORRELATIONS = pa.schema(
         pa.field("best_value", pa.float64()),
         pa.field("best_alpha", pa.float64()),
         _required("alpha_matters", pa.bool_()),
+        pa.field("alpha_note", pa.string()),
+        pa.field("corrected_value", pa.float64()),
+        pa.field("corrected_low", pa.float64()),
+        pa.field("corrected_high", pa.float64()),
+        pa.field("held_out", pa.float64()),
+        pa.field("within", pa.float64()),
+        pa.field("within_low", pa.float64()),
+        pa.field("within_high", pa.float64()),
         _required("n_rows", pa.int64()),
         _required("n_queries", pa.int64()),
         pa.field("reason", pa.string()),
     ]
 )
-"""One row a (segment, measure, coefficient). `value` at alpha = 0.5 (or without alpha), `best_value` the in-sample
-maximum over alpha; `low`, `high` the interval of `value`; NaN = undefined, and then `reason` says why."""
+"""One row a (segment, measure, coefficient). `value` at alpha = 0.5 (or without alpha), `low`, `high` its interval.
+`best_value` is the in-sample maximum over alpha, `best_alpha` where; `alpha_matters` false: no alpha changes it, and
+`alpha_note` says why. `corrected_*`: the maximum less its optimism (null when not asked for); `held_out`: at an alpha
+that other queries or data sets chose. `within_*`: inside queries, embedders apart. NaN = undefined; `reason` says why
+of `value` and its interval."""
+
+CONTEST = pa.schema(
+    [
+        _required("dataset", pa.string()),
+        _required("embedder", pa.string()),
+        _required("segment", pa.string()),
+        pa.field("ratio", pa.float64()),
+        _required("measure", pa.string()),
+        _required("coefficient", pa.string()),
+        _required("standing", pa.string()),
+        pa.field("same_as", pa.string()),
+        pa.field("value", pa.float64()),
+        pa.field("against", pa.string()),
+        pa.field("difference", pa.float64()),
+        pa.field("low", pa.float64()),
+        pa.field("high", pa.float64()),
+        pa.field("p", pa.float64()),
+        pa.field("p_holm", pa.float64()),
+        pa.field("p_bh", pa.float64()),
+        pa.field("eliminated", pa.int64()),
+        pa.field("p_set", pa.float64()),
+        pa.field("tau2", pa.float64()),
+        pa.field("i2", pa.float64()),
+        pa.field("n_segments", pa.int64()),
+        _required("n_rows", pa.int64()),
+        _required("n_queries", pa.int64()),
+        pa.field("reason", pa.string()),
+    ]
+)
+"""One row a (segment, measure), and pooled rows with "*" for what they are pooled over. `standing`: "winner" (alone in
+the confidence set), "leader" (the largest, not alone), "in the set", "struck out" (as number `eliminated`) or "not
+compared" (`reason`). `p_set` is the p of the step that struck it out, or of the last step. `same_as`: the measure it
+never differs from here. `difference` from the measure `against` with its interval, p, and p adjusted over the measures
+of the segment (`p_holm`) and over the table (`p_bh`); pooled, it is in Fisher's z, with `tau2`, `i2`, `n_segments`."""
 
 
 def check(table: pa.Table, schema: pa.Schema, *, what: str) -> pa.Table:

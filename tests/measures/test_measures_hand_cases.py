@@ -40,6 +40,23 @@ CASES = [
     ("nDCG@10", [-1, 1, 0], [-1, 1, 0, 1], 0.386853),  # .630930/1.630930: a negative label gains 0
     ("P(rel=2)@2", [1, 2, 3, 0], None, 0.5),
     ("P(rel=0.5)@2", [0.5, 0.4], None, 0.5),
+    ("n_n@3", [0, None, 1], None, 1),
+    ("n_n(unjudged=negative)@3", [0, None, 1], None, 2),
+    ("n_p(labels=probability)@3", [0.9, 0.5, None], None, 1.4),
+    ("n_n(labels=probability)@3", [0.9, 0.5, None], None, 0.6),
+    ("SetP@2", [1, 0, 1], None, 0.5),
+    ("RR", [0, 0, 1], None, 1 / 3),
+    ("RR@2", [0, 0, 1], None, 0),
+    ("AP", [0, 1, 1], [0, 1, 1, 1], 7 / 18),  # (1/2 + 2/3) / 3
+    ("AP@2", [0, 1, 1], [0, 1, 1, 1], 1 / 6),
+    ("Rprec", [1, 0, 1, 1], [1, 0, 1, 1], 2 / 3),  # two of the top three
+    ("DCG@2", [3, 2, 1], None, 4.261860),  # 3 + 2 * .630930
+    ("DCG(gain=exponential)@2", [3, 2, 1], None, 8.892789),  # 7 + 3 * .630930
+    ("DCG(gain=binary,rel=2)", [3, 2, 1], None, 1.630930),
+    ("ERR(max_label=2)", [1, 2], None, 0.53125),  # 1/4 + 3/4 * 3/4 / 2
+    ("RBP(p=0.5)", [1, 0, 1], None, 0.625),  # 1/2 + 1/8
+    ("RBPres(p=0.5)", [1, None, 1], None, 0.375),  # 1/4 + 1/8
+    ("bpref", [0, 1, 0, 1], [0, 1, 0, 1, 1], 1 / 6),  # R = 3, N = 2: (1 - 1/2) + (1 - 2/2), over 3
     # T, a = .5: (.5*2 - .5*1)/10: empty slots count neither way
     ("T@10", [1, 1, 0], None, 0.05),
     ("T(alpha=0.3)@2", [1, 1, 0], None, 0.7),  # .7*2/2
@@ -75,6 +92,20 @@ EMPTY = [
     ("nDCG(ideal=retrieved)@5", 0),
     ("SDCG(max_label=1)@5", 0),
     ("Judged@5", NAN),
+    ("n_n@5", 0),
+    ("SetP", NAN),
+    ("SetF", 0),
+    ("SetF(alpha=1)", NAN),
+    ("RR", 0),
+    ("AP", 0),
+    ("Rprec", 0),
+    ("DCG", 0),
+    ("ERR(max_label=1)", 0),
+    ("RBP", 0),
+    ("RBPres", 1),
+    ("bpref", 0),
+    ("infAP", 0),
+    ("UDCG", 0.5),
 ]
 
 NOTHING_RELEVANT = [
@@ -90,6 +121,17 @@ NOTHING_RELEVANT = [
     ("nDCG(ideal=retrieved)@5", 0),
     ("SDCG(max_label=1)@5", 0),
     ("Judged@5", 1),
+    ("SetP", 0),
+    ("SetF", NAN),
+    ("R(cap=cutoff)@5", NAN),
+    ("RR", 0),
+    ("AP", NAN),
+    ("Rprec", NAN),
+    ("bpref", NAN),
+    ("infAP", NAN),
+    ("RBP", 0),
+    ("DCG", 0),
+    ("ERR(max_label=1)", 0),
 ]
 
 

@@ -1,5 +1,7 @@
 """A measure is a value: what is read, how it is printed, what is refused and with which words."""
 
+import math
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -29,13 +31,36 @@ READ = [
     ("Judged@10", "Judged@10"),
     ("R(rel=2)@10", "R(rel=2)@10"),
     ("R(rel=1)@10", "R@10"),
+    ("R", "R"),
+    ("rr", "RR"),
+    ("AP(rel=2)", "AP(rel=2)"),
+    (" ndcg ( gain = Exponential ) ", "nDCG(gain=exponential)"),
+    ("RBP(p=.8)", "RBP"),
+    ("rbpRES(p=0.95)@20", "RBPres(p=0.95)@20"),
+    ("rprec", "Rprec"),
+    ("BPREF()", "bpref"),
+    ("infap(rel=2)", "infAP(rel=2)"),
+    ("F(beta=1)@10", "F@10"),
+    ("F(beta=2)@10", "F(alpha=0.2)@10"),
+    ("SetF(beta=0)", "SetF(alpha=1)"),
+    ("Fe(beta=3,x=3)@10", "Fe(alpha=0.1,x=3)@10"),
+    ("UDCG(distraction=0.5)", "UDCG(distraction=0.5)"),
+    ("r(cap=cutoff)@5", "R(cap=cutoff)@5"),
+    ("nDCG(gain=binary,rel=2)@5", "nDCG(gain=binary,rel=2)@5"),
 ]
 
 REFUSED = [
     ("nDGC@10", "unknown measure 'nDGC' in 'nDGC@10'; did you mean 'nDCG'?"),
     ("Precision@5", "unknown measure 'Precision' in 'Precision@5'; did you mean 'P'?"),
     ("f1@5", "unknown measure 'f1' in 'f1@5'; did you mean 'F'?"),
-    ("Foo", "unknown measure 'Foo' in 'Foo'; known: n_p, P, R, F, Fe, T, Success, nDCG, SDCG, Judged"),
+    (
+        "Foo",
+        "unknown measure 'Foo' in 'Foo'; known: n_p, n_n, P, SetP, R, Success, F, SetF, Fe, T, RR, AP, Rprec, DCG,",
+    ),
+    ("MAP", "unknown measure 'MAP' in 'MAP'; did you mean 'AP'?"),
+    ("MRR@10", "unknown measure 'MRR' in 'MRR@10'; did you mean 'RR'?"),
+    ("recip_rank", "unknown measure 'recip_rank' in 'recip_rank'; did you mean 'RR'?"),
+    ("R_cap@1", "unknown measure 'R_cap' in 'R_cap@1'; did you mean 'R'?"),
     ("P", "no cutoff in 'P'; write for example 'P@10'"),
     ("R()@ ", "no cutoff in 'R()@ '; write for example 'R@10'"),
     ("nDCG@0", "cutoff must be a positive integer, got 0 in 'nDCG@0'"),
@@ -45,9 +70,9 @@ REFUSED = [
     ('P@"10"', """cutoff must be a positive integer, got "10" in 'P@"10"'"""),
     ("P@٣", "cutoff must be a positive integer, got ٣ in 'P@٣'"),
     ("P@2000000", "cutoff must be at most 1000000, got 2000000 in 'P@2000000'"),
-    ("P(alpha=0.3)@10", "P has no parameter 'alpha' in 'P(alpha=0.3)@10'; its parameters: rel"),
+    ("P(alpha=0.3)@10", "P has no parameter 'alpha' in 'P(alpha=0.3)@10'; its parameters: labels, rel"),
     ("Judged(rel=1)@10", "Judged has no parameter 'rel' in 'Judged(rel=1)@10'; its parameters: none"),
-    ("T(a=0.3)@10", "T has no parameter 'a' in 'T(a=0.3)@10'; its parameters: alpha, form, unjudged, rel"),
+    ("T(a=0.3)@10", "T has no parameter 'a' in 'T(a=0.3)@10'; its parameters: alpha, form, unjudged, labels, rel"),
     ("F(alpha=1.2)@10", "alpha must be a number in [0, 1], got 1.2 in 'F(alpha=1.2)@10'"),
     ("F(alpha=-0.1)@10", "alpha must be a number in [0, 1], got -0.1 in 'F(alpha=-0.1)@10'"),
     ("F(alpha=nan)@10", "alpha must be a number in [0, 1], got 'nan' in 'F(alpha=nan)@10'"),
@@ -56,7 +81,22 @@ REFUSED = [
     ("Fe(x=0.5)@10", "x must be a number in [1, 1000], got 0.5 in 'Fe(x=0.5)@10'"),
     ("T(form=code)@10", "form must be 'paper' or 'count', got 'code' in 'T(form=code)@10'"),
     ("T(form=1)@10", "form must be 'paper' or 'count', got 1 in 'T(form=1)@10'"),
-    ("F(alpha=0.1,alpha=0.2)@10", "parameter 'alpha' is given twice in 'F(alpha=0.1,alpha=0.2)@10'; give it once"),
+    ("nDCG(ideal=qrels,ideal=qrels)@1", "parameter 'ideal' is given twice in 'nDCG(ideal=qrels,ideal=qrels)@1'"),
+    ("F(beta=2,alpha=0.2)@9", "parameter 'alpha' or 'beta' is given twice in 'F(beta=2,alpha=0.2)@9'; give it once"),
+    ("F(beta=-1)@9", "beta must be a number in [0, 1000000], got -1 in 'F(beta=-1)@9'"),
+    ("F", "no cutoff in 'F'; write for example 'F@10'"),
+    ("R@", "no cutoff in 'R@'; write for example 'R@10'"),
+    ("RR@0", "cutoff must be a positive integer, got 0 in 'RR@0'"),
+    ("Rprec@10", "Rprec takes no cutoff, got @10 in 'Rprec@10'; write 'Rprec'"),
+    ("bpref(rel=2)@5", "bpref takes no cutoff, got @5 in 'bpref(rel=2)@5'; write 'bpref'"),
+    ("infAP@1e1", "cutoff must be a positive integer, got 1e1 in 'infAP@1e1'"),
+    ("RBP(p=1)", "p must be a number in [0, 1), got 1 in 'RBP(p=1)'"),
+    ("ERR@10", "ERR needs max_label in 'ERR@10'; write for example 'ERR(max_label=3)@10'"),
+    ("nDCG(rel=2)@10", "rel is not used by nDCG with gain=linear in 'nDCG(rel=2)@10'; leave it out"),
+    ("P(labels=probability,rel=0.5)@3", "rel is not used by P with labels=probability in 'P("),
+    ("R(cap=cutoff)", "R with cap=cutoff needs a cutoff in 'R(cap=cutoff)'; write for example 'R(cap=cutoff)@10'"),
+    ("SDCG(max_label=1,gain=binary,rel=2)@3", "max_label must be at least rel when gain=binary, got 1 and 2 in 'SDCG("),
+    ("UDCG(distraction=-0.3)", "distraction must be a number of at least 0, got -0.3 in 'UDCG(distraction=-0.3)'"),
     ("SDCG@10", "SDCG needs max_label in 'SDCG@10'; write for example 'SDCG(max_label=3)@10'"),
     ("F(0.3)@10", "expected key=value, got '0.3' in 'F(0.3)@10'"),
     ("F(alpha=0.3,)@10", "expected key=value, got '' in 'F(alpha=0.3,)@10'"),
@@ -96,6 +136,11 @@ MEASURES = st.one_of(
         st.sampled_from(["paper", "count"]),
     ),
     st.builds(lambda m: Measure.of("SDCG", 5, max_label=m), st.floats(0, exclude_min=True, allow_infinity=False)),
+    st.builds(lambda K, b: Measure.of("SetF", K, beta=b), st.none() | st.integers(1, 999), st.floats(0, 1e6)),
+    st.builds(
+        lambda K, p: Measure.of("RBP", K, p=p), st.none() | st.integers(1, 999), st.floats(0, 1, exclude_max=True)
+    ),
+    st.builds(lambda K, name: Measure.of(name, K), st.none() | st.integers(1, 999), st.sampled_from(["RR", "AP", "R"])),
 )
 
 
@@ -120,15 +165,45 @@ def test_parameters_are_complete_and_in_their_order_however_they_were_given() ->
         ("alpha", 0.5),
         ("form", "count"),
         ("unjudged", "ignore"),
+        ("labels", "grade"),
         ("rel", 1.0),
     )
     assert Measure("T", 3, (("form", "count"),)) == Measure.of("t", 3, alpha=0.5, form="count")
 
 
-@pytest.mark.parametrize("cutoff", [0, True, 2.5, "10", None])
+@pytest.mark.parametrize("cutoff", [0, True, 2.5, "10"])
 def test_a_measure_built_in_python_is_checked_alike(cutoff: object) -> None:
     with pytest.raises(MeasureError, match="cutoff must be a positive integer"):
         Measure("P", cutoff)  # type: ignore[arg-type]
+
+
+def test_a_cutoff_is_required_optional_or_none() -> None:
+    assert Measure("RR") == parse_measure("RR") != parse_measure("RR@1000000")
+    with pytest.raises(MeasureError, match="no cutoff in 'P'"):
+        Measure("P")
+    with pytest.raises(MeasureError, match="Rprec takes no cutoff, got @3"):
+        Measure("Rprec", 3)
+
+
+@pytest.mark.parametrize(("text", "depth"), [("RR", None), ("RR@5", 5), ("Rprec", None), ("Fe@5", 10)])
+def test_depth_is_how_many_documents_are_read_and_none_is_all(text: str, depth: int | None) -> None:
+    assert parse_measure(text).depth == depth
+
+
+@pytest.mark.parametrize(
+    ("text", "used"),
+    [
+        ("P@5", True),
+        ("P(labels=probability)@5", False),
+        ("nDCG", False),
+        ("nDCG(gain=binary)", True),
+        ("ERR(max_label=3)", False),
+        ("Judged", False),
+        ("bpref", True),
+    ],
+)
+def test_a_measure_says_whether_a_level_matters(text: str, used: bool) -> None:
+    assert parse_measure(text).uses_rel is used
 
 
 @pytest.mark.parametrize(
@@ -140,13 +215,25 @@ def test_a_measure_built_in_python_is_checked_alike(cutoff: object) -> None:
         ("T(alpha=0)@5", (0, 1)),
         ("T(alpha=0.2,form=count)@5", (-0.2, 4)),
         ("SDCG(max_label=3)@5", (0, 1)),
+        ("n_n@5", (0, 5)),
+        ("R", (0, 1)),
+        ("DCG", (0, math.inf)),
+        ("DCG(gain=exponential)@2", (0, math.inf)),
+        ("DCG(gain=binary)", (0, math.inf)),
+        ("DCG(gain=binary)@2", (0, 1 + 1 / math.log2(3))),
+        ("RBP(p=0.5)@3", (0, 0.875)),  # .5 + .25 + .125
+        ("RBP(p=0.5)", (0, 1)),
+        ("ERR(max_label=1)@2", (0, 0.625)),  # 1/2 + 1/2 * 1/2 * 1/2
+        ("ERR(max_label=1)", (0, math.log(2))),  # sum of 2^-r / r
+        ("UDCG(distraction=0)", (0.5, 1 / (1 + math.exp(-1)))),
     ],
 )
 def test_bounds_are_the_smallest_and_largest_value(text: str, bounds: tuple[float, float]) -> None:
-    assert parse_measure(text).bounds == bounds
+    assert parse_measure(text).bounds == pytest.approx(bounds)
 
 
 def test_only_measures_that_divide_by_what_is_relevant_need_the_pool() -> None:
-    texts = "n_p@5 P@5 R@5 F@5 Fe@5 T@5 Success@5 nDCG@5 nDCG(ideal=retrieved)@5 SDCG(max_label=1)@5 Judged@5"
+    texts = "n_p@5 P@5 SetP R@5 F@5 SetF Fe@5 T@5 Success@5 RR AP Rprec DCG nDCG@5 nDCG(ideal=retrieved)@5"
+    texts += " SDCG(max_label=1)@5 ERR(max_label=3) RBP RBPres Judged@5 bpref infAP UDCG"
     needing = [text for text in texts.split() if parse_measure(text).needs_pool]
-    assert needing == ["R@5", "F@5", "nDCG@5"]
+    assert needing == ["R@5", "F@5", "SetF", "AP", "Rprec", "nDCG@5", "bpref", "infAP"]

@@ -21,10 +21,19 @@ def test_the_page_is_not_stale() -> None:
 def test_each_measure_has_formula_range_meaning_and_source(definition: Definition) -> None:
     section = reference_page().split(f"\n## {definition.name}\n")[1].split("\n## ")[0]
     assert f"    {definition.formula}\n" in section
-    for fact in ("Range", "0 means", "1 means", "Undefined (NaN)", "Unjudged document", "Needs N_p", "Source"):
+    facts = ("Written", "Range", "0 means", "1 means", "Undefined (NaN)", "Unjudged document", "Level", "Needs N_p")
+    for fact in (*facts, "Source"):
         assert re.search(rf"^- {re.escape(fact)}: \S", section, re.MULTILINE)
-    for parameter in definition.parameters:
+    for parameter in (*definition.parameters, *(spelling.number for spelling in definition.spellings)):
         assert f"| {parameter.name} | {parameter.allowed} |" in section
+
+
+def test_the_four_readings_of_f_say_what_is_computed() -> None:
+    section = reference_page().split("\n## F\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if "@10 |" in line]
+    assert len(rows) == 4
+    for _, text, shown in rows:
+        assert value(text, [1, 1, None], [1, 1, 1, 1]) == pytest.approx(float(shown.split("=")[-1]), abs=5e-5)
 
 
 def test_the_worked_example_of_t_says_what_is_computed() -> None:

@@ -1,35 +1,44 @@
 """Measures that are functions of counts: how many of the K documents are positive, how many are negative.
 
 For one query and cutoff K, n_p documents of the top K are positive (label >= rel), n_n are judged and not positive, and
-N_p documents of the whole knowledge base are positive. The functions `precision` ... `t_alpha` take the counts; the
+N_p documents of the whole knowledge base are positive. The functions `precision` and `recall` take the counts; the
 kernels count them in rankings and call these functions. Ratios are taken first (n_p/K, N_p/K), as a quotient is rounded
 correctly: (1, 3, 2) and (3, 9, 6) give the same float. Other exact ties, such as alpha K + (1 - alpha) N_p from two
 different (K, N_p), may still differ in the last bit: round to 12 digits before comparing.
+
+Where the label is a probability of relevance, the expected counts take the place of the counts: n_p is the sum of the
+probabilities, n_n the sum of their complements. What is linear in the counts is then the expected measure.
 """
 
-from math import floor
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ragauge.measures.definition import Choice, Definition, Floats, Number, Values, always
+from ragauge.errors import InputError, MeasureError
+from ragauge.measures.definition import Choice, Definition, Floats, Number, Values, always, format_value, unbounded
 from ragauge.ragged import Ragged, head, segment_sum
 
 __all__ = [
     "DEFINITIONS",
-    "f_alpha",
-    "fe_alpha",
-    "fe_depth",
+    "LABELS",
+    "NOT_RELEVANT",
+    "PAPER",
+    "REL",
+    "UNJUDGED",
+    "LabelKind",
+    "Unjudged",
+    "divide",
     "n_negative",
     "n_positive",
+    "n_relevant",
     "precision",
     "recall",
-    "t_alpha",
 ]
 
-Form = Literal["paper", "count"]
+LabelKind = Literal["grade", "probability"]
 Unjudged = Literal["ignore", "negative"]
+Counts = npt.NDArray[np.bool_] | Floats
 
 
 def precision(n_p: npt.ArrayLike, K: npt.ArrayLike) -> Floats:
@@ -47,133 +56,125 @@ def recall(n_p: npt.ArrayLike, N_p: npt.ArrayLike) -> Floats:
     """Share of all positive documents that stand in the top K: n_p / N_p.
 
     0..1; 0 = none found, 1 = all found; NaN when N_p = 0. The arguments broadcast.
+
+    >>> recall([2, 0], [4, 0]).tolist()
+    [0.5, nan]
     """
-    return _divide(np.asarray(n_p, dtype=np.float64), np.asarray(N_p, dtype=np.float64))
+    return divide(np.asarray(n_p, dtype=np.float64), np.asarray(N_p, dtype=np.float64))
 
 
-def f_alpha(n_p: npt.ArrayLike, K: npt.ArrayLike, N_p: npt.ArrayLike, alpha: npt.ArrayLike) -> Floats:
-    """Weighted harmonic mean of precision and recall: n_p / (alpha K + (1 - alpha) N_p).
+def n_positive(ranked: Ragged, *, cutoff: int | None, rel: float = 1.0, labels: LabelKind = "grade") -> Floats:
+    """Documents of the top `cutoff` with label >= rel, one count a row; with probabilities, the expected count.
 
-    0..1; 0 = nothing found, 1 = the top K is exactly what is positive; NaN when N_p = 0. alpha = 0 is recall, 1 is
-    precision (up to the last bit). The arguments broadcast.
-
-    >>> f_alpha(2, 10, 4, [0, 0.5, 1]).round(6).tolist()
-    [0.5, 0.285714, 0.2]
+    >>> n_positive(Ragged.from_lists([[1, 0, 2], [None]]), cutoff=2).tolist()
+    [1.0, 0.0]
     """
-    total = np.asarray(N_p, dtype=np.float64)
-    return np.where(total > 0, fe_alpha(n_p, K, total, alpha), np.nan)
+    top = head(ranked, cutoff)
+    return segment_sum(_positive(top, rel, labels), top.offsets)
 
 
-def fe_alpha(n_p: npt.ArrayLike, K: npt.ArrayLike, n_deep: npt.ArrayLike, alpha: npt.ArrayLike) -> Floats:
-    """F(alpha) with N_p replaced by the positives n_deep counted deeper in the ranking.
-
-    0..1. With n_deep = 0 it is 0 for alpha > 0, and NaN (0/0) for alpha = 0. The arguments broadcast.
-    """
-    slots, share = np.asarray(K, dtype=np.float64), np.asarray(alpha, dtype=np.float64)
-    return _divide(precision(n_p, slots), share + (1 - share) * (np.asarray(n_deep, dtype=np.float64) / slots))
-
-
-def fe_depth(K: int, x: float) -> int:
-    """How many top documents Fe(x) reads: round(xK), half rounds up.
-
-    >>> fe_depth(5, 2), fe_depth(5, 1.5)
-    (10, 8)
-    """
-    return floor(round(x * K, 9) + 0.5)  # 1.005 * 100 is 100.49999999999999 in binary: nine digits mend that
-
-
-def t_alpha(
-    n_p: npt.ArrayLike, n_n: npt.ArrayLike, K: npt.ArrayLike, alpha: npt.ArrayLike, form: Form = "paper"
+def n_negative(
+    ranked: Ragged,
+    *,
+    cutoff: int | None,
+    rel: float = 1.0,
+    labels: LabelKind = "grade",
+    unjudged: Unjudged = "ignore",
 ) -> Floats:
-    """What the K slots are worth when a positive document gains 1 - alpha and a negative one costs alpha.
+    """Documents of the top `cutoff` that are not positive, one count a row; unjudged ones only when "negative".
 
-    form "paper": ((1 - alpha) n_p - alpha n_n) / K, -alpha..1 - alpha. form "count": (1 - alpha) n_p - alpha n_n / K,
-    -alpha..(1 - alpha) K. 0 = worth as much as returning nothing. Never undefined for K > 0. The arguments broadcast.
-
-    >>> float(t_alpha(2, 1, 10, 0.5)), float(t_alpha(6, 4, 10, 0.5, "count"))
-    (0.05, 2.8)
+    >>> n_negative(Ragged.from_lists([[1, 0, None]]), cutoff=3).tolist()
+    [1.0]
     """
-    cost = np.asarray(alpha, dtype=np.float64)
-    gained = np.asarray(n_p, dtype=np.float64) if form == "count" else precision(n_p, K)
-    return np.asarray((1 - cost) * gained - cost * precision(n_n, K))
+    top = head(ranked, cutoff)
+    negative = _negative(top, rel, labels)
+    return segment_sum(np.where(top.valid, negative, 1) if unjudged == "negative" else negative, top.offsets)
 
 
-def n_positive(labels: Ragged, *, cutoff: int, rel: float = 1.0) -> Floats:
-    """Documents of the top `cutoff` with label >= rel, one count a row."""
-    top = head(labels, cutoff)
-    return segment_sum(top.valid & (top.values >= rel), top.offsets)
+def n_relevant(pool: Ragged, rel: float) -> Floats:
+    """N_p: positives among all that is judged."""
+    return segment_sum(pool.valid & (pool.values >= rel), pool.offsets)
 
 
-def n_negative(labels: Ragged, *, cutoff: int, rel: float = 1.0, unjudged: Unjudged = "ignore") -> Floats:
-    """Documents of the top `cutoff` that are not positive, one count a row; unjudged ones only when "negative"."""
-    top = head(labels, cutoff)
-    below = top.valid & (top.values < rel)
-    return segment_sum(below | ~top.valid if unjudged == "negative" else below, top.offsets)
-
-
-def _divide(above: Floats, below: Floats) -> Floats:
+def divide(above: Floats, below: Floats) -> Floats:
     """above / below, and NaN where below is 0."""
     safe = np.where(below == 0, 1.0, below)
     return np.where(below == 0, np.nan, above / safe)
 
 
-def _n_relevant(pool: Ragged, rel: float) -> Floats:
-    """N_p: positives among all that is judged."""
-    return segment_sum(pool.valid & (pool.values >= rel), pool.offsets)
+def _positive(top: Ragged, rel: float, labels: LabelKind) -> Counts:
+    """What each document adds to n_p: 1 or 0, or its probability; an unjudged one adds 0."""
+    if labels == "grade":
+        return np.asarray(top.valid & (top.values >= rel))
+    outside = top.values[top.valid & (top.values > 1)]
+    if outside.size:
+        raise InputError(
+            f"labels=probability needs labels in 0..1, got a label of {format_value(float(outside[0]))}; "
+            "leave it out where labels are grades"
+        )
+    return np.where(top.valid, top.values, 0.0)
 
 
-def _n_p_at_k(labels: Ragged, pool: Ragged, *, cutoff: int, rel: float) -> Floats:
-    return n_positive(labels, cutoff=cutoff, rel=rel)
+def _negative(top: Ragged, rel: float, labels: LabelKind) -> Counts:
+    """What each document adds to n_n: 1 or 0, or what its probability lacks to 1; an unjudged one adds 0."""
+    if labels == "grade":
+        return np.asarray(top.valid & (top.values < rel))
+    return np.where(top.valid, 1 - _positive(top, rel, labels), 0.0)
 
 
-def _p_at_k(labels: Ragged, pool: Ragged, *, cutoff: int, rel: float) -> Floats:
-    return precision(n_positive(labels, cutoff=cutoff, rel=rel), cutoff)
+def _n_p_at_k(ranked: Ragged, pool: Ragged, /, *, cutoff: int, labels: LabelKind, rel: float) -> Floats:
+    return n_positive(ranked, cutoff=cutoff, rel=rel, labels=labels)
 
 
-def _r_at_k(labels: Ragged, pool: Ragged, *, cutoff: int, rel: float) -> Floats:
-    return recall(n_positive(labels, cutoff=cutoff, rel=rel), _n_relevant(pool, rel))
-
-
-def _f_at_k(labels: Ragged, pool: Ragged, *, cutoff: int, alpha: float, rel: float) -> Floats:
-    return f_alpha(n_positive(labels, cutoff=cutoff, rel=rel), cutoff, _n_relevant(pool, rel), alpha)
-
-
-def _fe_at_k(labels: Ragged, pool: Ragged, *, cutoff: int, alpha: float, x: float, rel: float) -> Floats:
-    deep = n_positive(labels, cutoff=fe_depth(cutoff, x), rel=rel)
-    return fe_alpha(n_positive(labels, cutoff=cutoff, rel=rel), cutoff, deep, alpha)
-
-
-def _t_at_k(
-    labels: Ragged, pool: Ragged, *, cutoff: int, alpha: float, form: Form, unjudged: Unjudged, rel: float
+def _n_n_at_k(
+    ranked: Ragged, pool: Ragged, /, *, cutoff: int, unjudged: Unjudged, labels: LabelKind, rel: float
 ) -> Floats:
-    positive = n_positive(labels, cutoff=cutoff, rel=rel)
-    negative = n_negative(labels, cutoff=cutoff, rel=rel, unjudged=unjudged)
-    return t_alpha(positive, negative, cutoff, alpha, form)
+    return n_negative(ranked, cutoff=cutoff, rel=rel, labels=labels, unjudged=unjudged)
+
+
+def _p_at_k(ranked: Ragged, pool: Ragged, /, *, cutoff: int, labels: LabelKind, rel: float) -> Floats:
+    return precision(n_positive(ranked, cutoff=cutoff, rel=rel, labels=labels), cutoff)
+
+
+def _set_p(labels: Ragged, pool: Ragged, *, cutoff: int | None, rel: float) -> Floats:
+    returned = head(labels, cutoff).lengths.astype(np.float64)
+    return divide(n_positive(labels, cutoff=cutoff, rel=rel), returned)
+
+
+def _r_at_k(labels: Ragged, pool: Ragged, *, cutoff: int | None, cap: Literal["none", "cutoff"], rel: float) -> Floats:
+    total = n_relevant(pool, rel)
+    reachable = np.minimum(total, unbounded(cutoff)) if cap == "cutoff" else total
+    return recall(n_positive(labels, cutoff=cutoff, rel=rel), reachable)
 
 
 def _success_at_k(labels: Ragged, pool: Ragged, *, cutoff: int, rel: float) -> Floats:
     return (n_positive(labels, cutoff=cutoff, rel=rel) > 0).astype(np.float64)
 
 
-def _n_p_bounds(cutoff: int, values: Values) -> tuple[float, float]:
-    return 0.0, float(cutoff)
+def _count_bounds(cutoff: int | None, values: Values) -> tuple[float, float]:
+    return 0.0, unbounded(cutoff)
 
 
-def _t_bounds(cutoff: int, values: Values) -> tuple[float, float]:
-    alpha = float(values["alpha"])
-    return 0.0 - alpha, (1 - alpha) * (cutoff if values["form"] == "count" else 1)
+def _cap_needs_cutoff(cutoff: int | None, values: Values, where: str) -> None:
+    if cutoff is None and values["cap"] == "cutoff":
+        raise MeasureError(f"R with cap=cutoff needs a cutoff in {where!r}; write for example 'R(cap=cutoff)@10'")
 
 
-def _fe_reads(cutoff: int, values: Values) -> int:
-    return fe_depth(cutoff, float(values["x"]))
-
-
-_REL = Number("rel", "a label of at least this is positive", default=1.0, low=0.0, above_low=True)
-_WEIGHT = Number("alpha", "weight of precision: 0 is recall, 1 is precision", default=0.5, low=0.0, high=1.0)
-_NOT_RELEVANT = "not positive (it fills a slot)"
-_PAPER = (
+REL = Number("rel", "a label of at least this is positive", default=1.0, low=0.0, above_low=True)
+LABELS = Choice(
+    "labels",
+    "what a label is: a grade, held against rel, or the probability that the document is relevant",
+    ("grade", "probability"),
+    "grade",
+)
+UNJUDGED = Choice("unjudged", "what an unjudged document counts as", ("ignore", "negative"), "ignore")
+NOT_RELEVANT = "not positive (it fills a slot)"
+PAPER = (
     'Schwartz, Vasilyev, Sawaya, "How important is Recall for Measuring Retrieval Quality?", arXiv 2512.20854 (2025)'
 )
+_EXPECTED = """\
+labels=probability: labels are probabilities of relevance in 0..1 (a larger one is an error), `rel` is not used, and the
+value is the expected one: n_p becomes the sum of the probabilities of the top K, n_n the sum of their complements."""
 
 _N_P = Definition(
     name="n_p",
@@ -183,18 +184,44 @@ _N_P = Definition(
     zero="no positive document in the top K",
     one="one positive document; the largest value is K",
     undefined="never",
-    unjudged=_NOT_RELEVANT,
-    source="a count; the baseline in " + _PAPER,
+    unjudged=NOT_RELEVANT,
+    source="a count; the baseline in " + PAPER,
     kernel=_n_p_at_k,
-    parameters=(_REL,),
-    bounds=_n_p_bounds,
+    labels="binary",
+    parameters=(LABELS, REL),
+    bounds=_count_bounds,
+    linear=always,
     range="0..K",
-    aliases=("number of hits", "rel_ret"),
+    aliases=("number of hits", "rel_ret", "num_rel_ret"),
+    notes=_EXPECTED,
 )
 
-_P_NOTES = """\
+_N_N = Definition(
+    name="n_n",
+    title="number of negatives",
+    summary="How many of the top K documents were judged and found not positive.",
+    formula="n_n",
+    zero="no document of the top K is known to be negative",
+    one="one negative document; the largest value is K",
+    undefined="never",
+    unjudged="not counted by default (unjudged=ignore); unjudged=negative counts it",
+    source="a count; num_nonrel_judged_ret of trec_eval",
+    kernel=_n_n_at_k,
+    labels="binary",
+    parameters=(UNJUDGED, LABELS, REL),
+    bounds=_count_bounds,
+    linear=always,
+    capped=False,
+    range="0..K",
+    aliases=("number of negatives", "num_nonrel_judged_ret"),
+    notes=_EXPECTED,
+)
+
+_P_NOTES = f"""\
 The divisor is K, also when fewer than K documents were returned: an empty slot costs as much as a negative document.
-With fewer than K positives in the knowledge base, 1 cannot be reached."""
+SetP divides by what was returned. With fewer than K positives in the knowledge base, 1 cannot be reached.
+
+{_EXPECTED}"""
 
 _P = Definition(
     name="P",
@@ -204,126 +231,62 @@ _P = Definition(
     zero="no positive document in the top K",
     one="all K slots hold a positive document",
     undefined="never",
-    unjudged=_NOT_RELEVANT,
+    unjudged=NOT_RELEVANT,
     source="Cleverdon, Mills, Keen, Factors Determining the Performance of Indexing Systems (1966); trec_eval P_K",
     kernel=_p_at_k,
-    parameters=(_REL,),
+    labels="binary",
+    parameters=(LABELS, REL),
+    linear=always,
     aliases=("precision", "prec"),
     notes=_P_NOTES,
 )
 
-_R_NOTES = """With K < N_p, 1 cannot be reached: the largest value is K / N_p."""
+_SET_P = Definition(
+    name="SetP",
+    title="set precision",
+    summary="Share of the documents returned that are positive, however few they are.",
+    formula="n_p / min(K, documents returned)",
+    zero="no document returned is positive",
+    one="every document returned is positive",
+    undefined="no document was returned (trec_eval says 0)",
+    unjudged="not positive (it was returned)",
+    source="trec_eval set_P, and -M K for the cutoff; ir_measures SetP",
+    kernel=_set_p,
+    labels="binary",
+    parameters=(REL,),
+    cutoff="optional",
+    linear=always,
+    aliases=("set_P", "set precision", "exact precision"),
+)
+
+_R_NOTES = """\
+With K < N_p, 1 cannot be reached: the largest value is K / N_p, so R@1 of a query with four positives is at most 0.25.
+cap=cutoff divides by min(K, N_p) instead: then 1 means that the K slots could not hold more. BEIR calls that capped
+recall (R_cap)."""
 
 _R = Definition(
     name="R",
     title="recall",
     summary="Share of all positive documents that stand in the top K; needs to know how many there are.",
-    formula="n_p / N_p",
+    formula="n_p / N_p;  cap=cutoff: n_p / min(K, N_p)",
     zero="no positive document in the top K",
-    one="every positive document is in the top K",
+    one="every positive document is in the top K; cap=cutoff: the top K holds as many as it can",
     undefined="N_p = 0",
     unjudged="not positive, in the ranking and in N_p",
-    source="Kent, Berry, Luehrs, Perry, Machine literature searching VIII, American Documentation 6 (1955); "
-    "trec_eval recall_K",
+    source="Kent, Berry, Luehrs, Perry, Machine literature searching VIII, American Documentation 6 (1955), "
+    "doi:10.1002/asi.5090060209; trec_eval recall_K; cap=cutoff: Thakur et al., BEIR (2021), arXiv 2104.08663",
     kernel=_r_at_k,
-    parameters=(_REL,),
+    labels="binary",
+    parameters=(
+        Choice("cap", "whether the divisor is capped at what K slots can hold", ("none", "cutoff"), "none"),
+        REL,
+    ),
+    cutoff="optional",
+    check_together=_cap_needs_cutoff,
     needs_pool=always,
-    aliases=("recall", "rec"),
+    linear=always,
+    aliases=("recall", "rec", "R_cap", "set_recall"),
     notes=_R_NOTES,
-)
-
-_F_NOTES = """\
-F(alpha=0) is R, F(alpha=1) is P, F (alpha = 0.5) is F1 with precision over K. `set_F` of trec_eval takes precision over
-the documents returned instead, and differs when fewer than K were.
-
-Where K / N_p is the same for all queries, alpha only rescales F: its correlations are those of P and R."""
-
-_F = Definition(
-    name="F",
-    title="F-measure",
-    summary="Weighted harmonic mean of P@K and R@K; needs to know how many positive documents there are.",
-    formula="n_p / (alpha K + (1 - alpha) N_p)",
-    zero="no positive document in the top K",
-    one="the top K is exactly the set of positive documents",
-    undefined="N_p = 0",
-    unjudged="not positive, in the ranking and in N_p",
-    source="van Rijsbergen, Information Retrieval (1979), chapter 7; in this form " + _PAPER,
-    kernel=_f_at_k,
-    parameters=(_WEIGHT, _REL),
-    needs_pool=always,
-    aliases=("F1", "F-score", "F-beta"),
-    notes=_F_NOTES,
-)
-
-_FE_NOTES = """\
-N_e is a lower bound of N_p, so Fe(alpha=0) is an upper bound of R. When fewer than round(xK) documents were returned,
-those that were get counted: retrieve, and label, down to round(xK)."""
-
-_FE = Definition(
-    name="Fe",
-    title="F-measure with estimated number of relevant documents",
-    summary="F when nobody knows N_p: the positives in the top xK stand in for it.",
-    formula="n_p / (alpha K + (1 - alpha) N_e), N_e = positives in the top round(xK), half rounds up",
-    zero="no positive document in the top K",
-    one="the top K is all positive and no further positive stands in the top round(xK)",
-    undefined="alpha = 0 and no positive in the top round(xK); for alpha > 0 that is 0",
-    unjudged="not positive, in n_p and in N_e: label down to round(xK)",
-    source=_PAPER,
-    kernel=_fe_at_k,
-    parameters=(
-        _WEIGHT,
-        Number("x", "how deep N_e is counted, in multiples of K", default=2.0, low=1.0, high=1000.0),
-        _REL,
-    ),
-    depth=_fe_reads,
-    aliases=("Fest",),
-    notes=_FE_NOTES,
-)
-
-_T_NOTES = """\
-**What alpha is** (form=paper). Returning one more document raises the expected T exactly when its chance of being
-relevant is above alpha; at exactly alpha it is worth nothing on average. So alpha is the break-even probability. At
-alpha = 0.3 a document with a chance of 40 % is worth returning, and one with 20 % is not.
-
-**Full rankings.** With all K slots filled and judged, T = P - alpha (form=paper): it ranks queries and systems as P
-does, whatever alpha. It says something new when fewer than K documents may be returned.
-
-**Empty slots count neither way.** Three good documents returned, against the same three padded with seven bad ones to
-K = 10:
-
-| returned | n_p | n_n | P@10 | T(alpha=0.3)@10 | T@10 (alpha = 0.5) |
-|---|---|---|---|---|---|
-| 3 good | 3 | 0 | 0.30 | (0.7 * 3 - 0.3 * 0) / 10 = 0.21 | (0.5 * 3 - 0.5 * 0) / 10 = 0.15 |
-| 3 good, 7 bad | 3 | 7 | 0.30 | (0.7 * 3 - 0.3 * 7) / 10 = 0.00 | (0.5 * 3 - 0.5 * 7) / 10 = -0.20 |
-
-P cannot tell them apart; T can.
-
-**form=count** is what the public code of the paper computes: a mix of the count n_p and P, in which alpha
-is a weight and no break-even probability. At a constant K with all slots filled it ranks like P.
-
-**trec_eval.** `trec_eval -M K -m utility.<1-alpha>,<-alpha>,0,0`, divided by K, is T(alpha=..,unjudged=negative)@K."""
-
-_T = Definition(
-    name="T",
-    title="net worth of the slots",
-    summary="Rewards positive documents, charges negative ones, and needs no N_p: good for a live system.",
-    formula="paper: ((1 - alpha) n_p - alpha n_n) / K;  count: (1 - alpha) n_p - alpha n_n / K",
-    zero="worth as much as returning nothing",
-    one="never reached by form=paper for alpha > 0: with all K slots positive it is 1 - alpha",
-    undefined="never; with nothing returned it is 0",
-    unjudged="neither way by default (unjudged=ignore); unjudged=negative counts it as negative, as trec_eval does",
-    source=_PAPER + "; the linear utility of TREC Filtering (Hull, The TREC-7 Filtering Track, 1998), over K",
-    kernel=_t_at_k,
-    parameters=(
-        Number("alpha", "break-even probability of being relevant", default=0.5, low=0.0, high=1.0),
-        Choice("form", "what the first term is: a share of K or a count", ("paper", "count"), "paper"),
-        Choice("unjudged", "what an unjudged document counts as", ("ignore", "negative"), "ignore"),
-        _REL,
-    ),
-    bounds=_t_bounds,
-    range="-alpha..1 - alpha (form=paper); -alpha..(1 - alpha) K (form=count)",
-    aliases=("utility",),
-    notes=_T_NOTES,
 )
 
 _SUCCESS = Definition(
@@ -334,11 +297,12 @@ _SUCCESS = Definition(
     zero="no positive document in the top K",
     one="at least one",
     undefined="never",
-    unjudged=_NOT_RELEVANT,
+    unjudged=NOT_RELEVANT,
     source="trec_eval success_K",
     kernel=_success_at_k,
-    parameters=(_REL,),
+    labels="binary",
+    parameters=(REL,),
     aliases=("success rate", "hit", "hits", "hit rate"),
 )
 
-DEFINITIONS = (_N_P, _P, _R, _F, _FE, _T, _SUCCESS)
+DEFINITIONS = (_N_P, _N_N, _P, _SET_P, _R, _SUCCESS)

@@ -1,4 +1,4 @@
-"""The written form of a measure: NAME[(key=value[,key=value]...)]@K."""
+"""The written form of a measure: NAME[(key=value[,key=value]...)][@K]."""
 
 import re
 
@@ -18,7 +18,7 @@ def parse_measure(text: str) -> Measure:
     """The measure written as `text`.
 
     Args:
-        text: Such as "P@10", "F(alpha=0.3)@10" or "nDCG(ideal=retrieved)@5". Case and spaces do not matter.
+        text: Such as "P@10", "F(alpha=0.3)@10" or "RR". Case and spaces do not matter.
 
     Raises:
         MeasureError: Not of that form, an unknown name or parameter, or a value that is not allowed.
@@ -34,7 +34,9 @@ def parse_measure(text: str) -> Measure:
     name, parameters, cutoff = match.groups()
     definition = definition_of(name, where=text)
     pairs = _pairs(parameters or "", text)
-    if cutoff is None or not cutoff.strip():
+    if cutoff is None:
+        return Measure(name, None, pairs)
+    if not cutoff.strip():
         raise MeasureError(f"no cutoff in {text!r}; write for example '{definition.name}@10'")
     return Measure(name, _cutoff(cutoff.strip(), text), pairs)
 

@@ -3,15 +3,20 @@
 from difflib import get_close_matches
 
 from ragauge.errors import MeasureError
-from ragauge.measures import counts, gain, unjudged
+from ragauge.measures import context, counts, f_measure, gain, persistence, rank, unjudged, worth
 from ragauge.measures.definition import Definition
 
 __all__ = ["DEFINITIONS", "definition_of"]
 
 DEFINITIONS: tuple[Definition, ...] = (
     *counts.DEFINITIONS,
+    *f_measure.DEFINITIONS,
+    *worth.DEFINITIONS,
+    *rank.DEFINITIONS,
     *gain.DEFINITIONS,
+    *persistence.DEFINITIONS,
     *unjudged.DEFINITIONS,
+    *context.DEFINITIONS,
 )
 """In the order of the reference page."""
 
