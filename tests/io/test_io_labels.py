@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from ragauge.errors import FormatError
-from ragauge.io import read_labels, write_table
+from ragauge.io import FORMATS, read_labels, write_table
 from ragauge.schema import LABELS
 
 DATA = Path(__file__).parents[2].parent / "shared/data"
@@ -105,8 +105,8 @@ BAD = {
         "x.txt",
         "one two\n",
         (
-            "cannot tell what format the labels in {} have; known formats: "
-            "jsonl (.jsonl .ndjson), parquet (.parquet), trec (.qrels .qrel), csv (.csv)"
+            "cannot tell what format the labels in {} have; it begins with 'one two'; "
+            f"known formats: {', '.join(FORMATS)}"
         ),
     ),
 }

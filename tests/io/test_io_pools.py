@@ -96,12 +96,12 @@ def test_scan_keeps_the_good_pools_and_tells_of_the_others(tmp_path: Path) -> No
     assert str(pools) == "1 pools, 2 left out"
 
 
-def test_ten_problems_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
+def test_twenty_problems_are_shown_and_the_rest_counted(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
-        read_pools(write(tmp_path / "p.jsonl", *[{**GOOD, "positives": []}] * 12))
-    assert len(caught.value.problems) == 12
+        read_pools(write(tmp_path / "p.jsonl", *[{**GOOD, "positives": []}] * 22))
+    assert len(caught.value.problems) == 22
     lines = str(caught.value).splitlines()
-    assert len(lines) == 11
+    assert len(lines) == 21
     assert lines[-1] == "... and 2 more"
 
 

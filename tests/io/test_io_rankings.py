@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragauge.errors import FormatError, InputError, SchemaError
-from ragauge.io import read_rankings, write_rankings
+from ragauge.io import FORMATS, read_rankings, write_rankings
 from ragauge.schema import RANKINGS
 
 DATA = Path(__file__).parents[2].parent / "shared/data"
@@ -155,12 +155,12 @@ def test_a_file_of_no_known_format_lists_the_formats(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         read_rankings(path)
     assert str(caught.value) == (
-        f"cannot tell what format the rankings in {path} have; "
-        "known formats: jsonl (.jsonl .ndjson), parquet (.parquet), trec (.run .trec)"
+        f"cannot tell what format the rankings in {path} have; it begins with 'one two three'; "
+        f"known formats: {', '.join(FORMATS)}"
     )
-    with pytest.raises(FormatError, match="unknown format 'xml'; known formats: jsonl"):
+    with pytest.raises(FormatError, match="unknown format 'xml'; known formats: trec, jsonl"):
         read_rankings(path, format="xml")
-    with pytest.raises(FormatError, match=r"cannot tell from the name of x\.dat how to write it; known formats: jsonl"):
+    with pytest.raises(FormatError, match=r"the name of x\.dat how to write it; formats that are written: trec"):
         write_rankings(table_of(ranking()), "x.dat")
 
 

@@ -1,25 +1,42 @@
 """Files people have, read into the tables of `ragauge.schema`, and those tables written.
 
-Every reader takes gzip and a byte order mark, and shows all that is wrong with a file (up to ten problems) at once.
+Every reader takes gzip and a byte order mark, and shows what is wrong with a file all at once.
 """
 
 from ragauge.io.collection import read_corpus, read_queries
-from ragauge.io.formats import read_labels, read_rankings, write_rankings
-from ragauge.io.graded import read_graded, write_graded_json
+from ragauge.io.formats import FORMATS, read_labels, read_rankings, scan_labels, scan_rankings, write_rankings
+from ragauge.io.found import Reading, Skipped
+from ragauge.io.graded import graded_batches, read_graded, write_graded_json
+from ragauge.io.label_plan import read_label_plan, write_label_plan
+from ragauge.io.per_query import is_per_query, read_clusters, read_scores
 from ragauge.io.pools import Pools, read_pools, scan_pools
+from ragauge.io.ratings import label_ratings, read_ratings
 from ragauge.io.tabular import read_table, write_table
 
 __all__ = [
+    "FORMATS",
     "Pools",
+    "Reading",
+    "Skipped",
+    "graded_batches",
+    "is_per_query",
+    "label_ratings",
+    "read_clusters",
     "read_corpus",
     "read_graded",
+    "read_label_plan",
     "read_labels",
     "read_pools",
     "read_queries",
     "read_rankings",
+    "read_ratings",
+    "read_scores",
     "read_table",
+    "scan_labels",
     "scan_pools",
+    "scan_rankings",
     "write_graded_json",
+    "write_label_plan",
     "write_rankings",
     "write_table",
 ]

@@ -6,21 +6,26 @@ of the top K in rank order, and the derived `P`, `R` and `rank`.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as pj
+import pyarrow.parquet as pq
 
 from ragauge.errors import FormatError, InputError
 from ragauge.io.rows import raise_problems
 from ragauge.io.tabular import read_table
-from ragauge.io.text import head, read_text, write_atomically
+from ragauge.io.text import head, read_bytes, read_text, write_atomically
 from ragauge.ragged import from_arrow, segment_sum
-from ragauge.schema import GRADED, check
+from ragauge.schema import GRADED, check, conform
 
-__all__ = ["read_graded", "write_graded_json"]
+__all__ = ["graded_batches", "read_graded", "write_graded_json"]
 
 _REQUIRED = ("id", "E", "Nc", "Np", "K", "grade", "inK")
 _KEY_OF = {
@@ -34,6 +39,8 @@ _KEY_OF = {
     "answer_ideal": "answer_ideal",
     "answer_topk": "answer_topK",
 }
+_MARK = b"\xef\xbb\xbf"  # some editors begin UTF-8 with it
+_BATCH_ROWS = 65_536
 NOT_GRADED = "not_graded"
 """The reason of a row whose grade is null in a public file, which says no more."""
 
@@ -49,16 +56,39 @@ def read_graded(path: str | Path) -> pa.Table:
         FormatError: The file is not one of the three, or a record lacks a key or has a value of another kind.
         SchemaError: A Parquet file lacks a column of GRADED.
     """
-    if head(path).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] != b"[":
+    if head(path).removeprefix(_MARK).lstrip()[:1] != b"[":
         return read_table(path, GRADED)
-    records = _records(path)
-    columns = {name: _column(records, key, GRADED.field(name), path) for name, key in _KEY_OF.items()}
+    columns = _plain_columns(read_bytes(path))
+    if columns is None:
+        records = _records(path)
+        columns = {name: _column(records, key, GRADED.field(name), path) for name, key in _KEY_OF.items()}
     _check_lengths(columns, path)
     columns["grade"] = _nan_to_null(columns["grade"])
-    columns["dataset"] = pa.array([record["id"].partition("-")[0] for record in records], pa.string())
+    columns["dataset"] = pc.struct_field(pc.extract_regex(columns["query_id"], r"^(?P<name>[^-]*)"), "name")
     columns["n_positive_2k"] = _positives_in_2k(columns)
-    columns["reason"] = pa.array([NOT_GRADED if grade is None else None for grade in columns["grade"].to_pylist()])
+    columns["reason"] = pc.if_else(pc.is_null(columns["grade"]), NOT_GRADED, pa.scalar(None, pa.string()))
     return pa.table([columns[name].cast(GRADED.field(name).type) for name in GRADED.names], schema=GRADED)
+
+
+def graded_batches(path: str | Path, columns: Sequence[str] = tuple(GRADED.names)) -> Iterator[pa.RecordBatch]:
+    """GRADED from a Parquet file, 65,536 rows at a time: for files larger than memory.
+
+    Args:
+        path: The file.
+        columns: The columns wanted, in this order.
+
+    Raises:
+        FormatError: The file is not Parquet or cannot be read.
+        SchemaError: It lacks one of the columns, or one has another type.
+    """
+    wanted = pa.schema([GRADED.field(name) for name in columns])
+    try:
+        with pq.ParquetFile(path) as file:
+            present = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(_BATCH_ROWS, columns=present):
+                yield from conform(pa.Table.from_batches([batch]), wanted, what=str(path)).combine_chunks().to_batches()
+    except (pa.ArrowException, OSError) as error:
+        raise FormatError(f"{path} cannot be read as Parquet: {error}") from error
 
 
 def write_graded_json(graded: pa.Table, path: str | Path) -> None:
@@ -78,6 +108,29 @@ def write_graded_json(graded: pa.Table, path: str | Path) -> None:
             line = json.dumps(_public(row), ensure_ascii=False, allow_nan=False)
             file.write((",\n" if place else "[\n").encode() + line.encode())
         file.write(b"\n]\n" if graded.num_rows else b"[]\n")
+
+
+def _plain_columns(raw: bytes) -> dict[str, pa.Array] | None:
+    """The columns of a file without any peculiarity, read by Arrow; None = look again, record by record.
+
+    A list is read as lines: the comma between two records becomes a line break. Where that breaks something else (a
+    text, a list in a record), the reader, which is strict, refuses the file. It is also None for a null grade, which
+    cannot be told from a missing one here.
+    """
+    inner = raw.removeprefix(_MARK).strip()
+    if not (re.match(rb"\[\s*\{", inner) and inner.endswith(b"]")):  # Arrow's reader crashes where null comes first
+        return None
+    schema = pa.schema([pa.field(key, GRADED.field(name).type) for name, key in _KEY_OF.items()])
+    options = pj.ParseOptions(explicit_schema=schema, newlines_in_values=True, unexpected_field_behavior="ignore")
+    try:
+        table = pj.read_json(pa.py_buffer(re.sub(rb"\},\s*\{", b"}\n{", inner[1:-1])), parse_options=options)
+        table = table.combine_chunks()
+        table.validate(full=True)
+    except pa.ArrowException:
+        return None
+    if any(table.column(key).null_count for key in _REQUIRED):
+        return None
+    return {name: table.column(key).combine_chunks() for name, key in _KEY_OF.items()}
 
 
 def _records(path: str | Path) -> list[dict[str, Any]]:
@@ -160,16 +213,26 @@ def _nan_to_null(column: pa.Array) -> pa.Array:
 def _positives_in_2k(columns: dict[str, pa.Array]) -> pa.Array:
     """n_p of the row at 2K of the same query, embedder and pool; Np once all candidates are in; else null."""
     labels = from_arrow(columns["labels"])
-    n_p = segment_sum(labels.valid & (labels.values >= 1), labels.offsets).astype(np.int64).tolist()
-    names = ("query_id", "embedder", "n_candidates", "n_relevant")
-    pools = list(zip(*(columns[name].to_pylist() for name in names), strict=True))
-    cutoffs = columns["cutoff"].to_pylist()
-    at = dict(zip(zip(pools, cutoffs, strict=True), n_p, strict=True))
-    found = [
-        pool[3] if 2 * cutoff >= pool[2] else at.get((pool, 2 * cutoff))
-        for pool, cutoff in zip(pools, cutoffs, strict=True)
-    ]
-    return pa.array(found, pa.int64())
+    n_p = segment_sum(labels.valid & (labels.values >= 1), labels.offsets).astype(np.int64)
+    cutoffs, n_candidates, n_relevant = (columns[name].to_numpy() for name in ("cutoff", "n_candidates", "n_relevant"))
+    pool = np.zeros(len(cutoffs), dtype=np.int64)
+    for name in ("query_id", "embedder", "n_candidates", "n_relevant"):
+        code = _codes(columns[name])
+        pool = _codes(pa.array(pool * (code.max(initial=0) + 1) + code))
+    known = np.unique(cutoffs)
+    last_first = np.arange(len(cutoffs))[::-1]  # of two rows at one K the later one counts
+    keys, place = np.unique((pool * len(known) + np.searchsorted(known, cutoffs))[last_first], return_index=True)
+    at = np.minimum(np.searchsorted(known, 2 * cutoffs), len(known) - 1)
+    wanted = pool * len(known) + at
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    exists = (known[at] == 2 * cutoffs) & (keys[found] == wanted)
+    all_in = 2 * cutoffs >= n_candidates
+    return pa.array(np.where(all_in, n_relevant, n_p[last_first[place[found]]]), mask=~(exists | all_in))
+
+
+def _codes(values: pa.Array) -> npt.NDArray[np.int64]:
+    """A number for each distinct value, in the order of first appearance."""
+    return np.asarray(values.dictionary_encode().indices.to_numpy().astype(np.int64))
 
 
 def _public(row: dict[str, Any]) -> dict[str, Any]:

@@ -6,24 +6,28 @@ hash of the text it would name (`text.content_id`).
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
 
 from ragauge.errors import FormatError
-from ragauge.io.rows import Rows, check_ranking, labels_table, parse, rankings_table
+from ragauge.io.rows import Duplicates, Rows, check_ranking, labels_table, parse, rankings_table
 from ragauge.io.text import content_id, numbered_lines, stem, write_atomically
 
 __all__ = [
     "DOC_ID",
     "QUERY_ID",
+    "check_unicode",
     "decode_record",
     "identifier",
+    "is_record",
+    "labels_of",
     "number",
     "objects",
     "parse_records",
+    "rankings_of",
     "read_labels",
     "read_rankings",
     "string",
@@ -43,21 +47,48 @@ _PAIR_DOC_ID = ("doc_id", "corpus-id", "doc-id")  # a bare "id" in a pair could 
 _LIST_OF = {"doc_ids": "doc_id", "texts": "text", "scores": "score", "labels": "label"}
 
 
-def read_rankings(path: str | Path) -> pa.Table:
+def read_rankings(path: str | Path, *, duplicates: Duplicates = "error") -> pa.Table:
     """RANKINGS from `{"query_id", "query", "run", "documents": [{"doc_id", "text", "score", "label"}]}` lines.
 
     Documents stand in rank order; scores are kept and reorder nothing. `run` is the file's name where it is absent.
     """
     run = stem(path)
-    return rankings_table(parse_records(path, lambda record: _ranking(record, run)))
+    return rankings_table(parse_records(path, lambda record: _ranking(record, run, duplicates)))
+
+
+def rankings_of(
+    records: Iterable[tuple[int, Record]], name: str, run: str, *, duplicates: Duplicates = "error"
+) -> pa.Table:
+    """As `read_rankings`, from records that stand in a list; `name` is what messages call it."""
+    return rankings_table(parse(name, records, lambda record: _ranking(record, run, duplicates), unit="record"))
+
+
+def is_record(record: Record) -> bool:
+    """Whether a record is a ranking or a label of ours: it has documents with our keys, or both ids and no score."""
+    documents = record.get("documents")
+    if "documents" in record:
+        first = documents[0] if isinstance(documents, list) and documents else {}
+        keys = first.keys() if isinstance(first, dict) else set()
+        return isinstance(first, dict | str | float | None) and not {"page_content", "node", "lc"} & keys
+    pair = any(key in record for key in _PAIR_QUERY_ID) and any(key in record for key in _PAIR_DOC_ID)
+    return pair and ("label" in record or not {"score", "rank"} & record.keys())
 
 
 def read_labels(path: str | Path) -> pa.Table:
     """LABELS from `{"query_id", "doc_id", "label", "reason", "judge"}` lines, or from rankings with labels inside."""
-    nested = parse_records(path, _labels_of)
+    return _flat(parse_records(path, _labels_of))
+
+
+def labels_of(records: Iterable[tuple[int, Record]], name: str) -> pa.Table:
+    """As `read_labels`, from records that stand in a list; `name` is what messages call it."""
+    return _flat(parse(name, records, _labels_of, unit="record"))
+
+
+def _flat(nested: Rows[list[dict[str, Any]]]) -> pa.Table:
+    """The labels of all records."""
     rows = [(line, row) for line, found in zip(nested.lines, nested.rows, strict=True) for row in found]
-    flat = Rows(nested.path, tuple(row for _, row in rows), tuple(line for line, _ in rows), nested.problems)
-    return labels_table(flat)
+    labels, lines = tuple(row for _, row in rows), tuple(line for line, _ in rows)
+    return labels_table(Rows(nested.path, labels, lines, nested.problems, nested.unit))
 
 
 def write_rankings(table: pa.Table, path: str | Path) -> None:
@@ -88,7 +119,7 @@ def decode_record(line: str) -> Record:
     if not isinstance(record, dict):
         raise FormatError(f"expected a JSON object, got {_kind(record)}")
     if "\\ud" in line or "\\uD" in line:  # the escapes of surrogates; json.loads lets single ones pass
-        _check_unicode(record)
+        check_unicode(record)
     return record
 
 
@@ -108,7 +139,7 @@ def number(record: Record, key: str) -> float | None:
     if not isinstance(value, int | float):
         raise FormatError(f"{key!r} must be a number or null, got {_kind(value)}")
     if not abs(value) <= sys.float_info.max:
-        raise FormatError(f"{key!r} must be a finite number or null, got {value:g}")
+        raise FormatError(f"{key!r} must be a finite number or null, got {_shown(value)}")
     return float(value)
 
 
@@ -143,7 +174,7 @@ def objects(record: Record, key: str) -> list[Record]:
     return value
 
 
-def _ranking(record: Record, run: str) -> dict[str, Any]:
+def _ranking(record: Record, run: str, duplicates: Duplicates) -> dict[str, Any]:
     """One row of RANKINGS."""
     query = string(record, "query")
     documents = objects(record, "documents")
@@ -156,7 +187,8 @@ def _ranking(record: Record, run: str) -> dict[str, Any]:
             "texts": [string(document, "text") for document in documents],
             "scores": [number(document, "score") for document in documents],
             "labels": [_label(document) for document in documents],
-        }
+        },
+        duplicates=duplicates,
     )
 
 
@@ -201,13 +233,24 @@ def _without_nulls(items: Any) -> dict[str, Any]:
     return {key: value for key, value in items if value is not None}
 
 
-def _check_unicode(record: Record) -> None:
-    """UTF-8 cannot hold half of a surrogate pair."""
+def check_unicode(record: Record) -> None:
+    """UTF-8 cannot hold half of a surrogate pair.
+
+    Raises:
+        FormatError: There is one in the record, which must be made of JSON's values.
+    """
     try:
         json.dumps(record, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise FormatError("JSON that cannot be read: nested too deeply") from error
     except UnicodeEncodeError as error:
         half = error.object[error.start]
         raise FormatError(f"\\u{ord(half):04x} is half a character (an unpaired surrogate)") from error
+
+
+def _shown(value: float) -> str:
+    """A number that may have more digits than a float has room for."""
+    return f"{value:g}" if isinstance(value, float) else "a number of more than 300 digits"
 
 
 def _kind(value: object) -> str:
@@ -218,4 +261,4 @@ def _kind(value: object) -> str:
         return f"a list of {len(value)}"
     if isinstance(value, dict):
         return "an object"
-    return f"{'the string ' if isinstance(value, str) else ''}{json.dumps(value)[:60]}"
+    return f"{'the string ' if isinstance(value, str) else ''}{json.dumps(value, default=repr)[:60]}"

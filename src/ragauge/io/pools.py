@@ -43,7 +43,7 @@ def read_pools(path: str | Path, *, dataset: str | None = None) -> pa.Table:
 
     Raises:
         FormatError: The file cannot be read, or a pool has no positive document, a document no text, or an id stands
-            twice; the first ten problems are shown together.
+            twice; the first problems are shown together.
     """
     pools = scan_pools(path, dataset=dataset)
     raise_problems(pools.problems)

@@ -1,18 +1,21 @@
 """From what stands on the lines of a file to a table; every problem is kept with its line, all are shown together."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import isfinite
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 import pyarrow as pa
 
 from ragauge.errors import FormatError, InputError
-from ragauge.schema import LABELS, RANKINGS
+from ragauge.schema import LABELS, POOLED_UNJUDGED, RANKINGS
 
 __all__ = [
     "POOLED_UNJUDGED",
+    "Duplicates",
     "Rows",
     "check_ranking",
     "check_rankings",
@@ -28,8 +31,8 @@ __all__ = [
 
 Item = TypeVar("Item")
 Row = TypeVar("Row")
-POOLED_UNJUDGED = "pooled_unjudged"
-"""The reason of a negative grade in qrels: the document was pooled, and nobody judged it."""
+Duplicates = Literal["error", "keep"]
+"""What to do with a document that stands in one ranking more than once."""
 _LISTS = ("doc_ids", "texts", "scores", "labels")
 
 
@@ -96,7 +99,7 @@ def grade(text: str) -> tuple[float | None, str | None]:
 
 
 def raise_problems(problems: Sequence[str]) -> None:
-    """Raises the first ten problems as one FormatError, if there are any."""
+    """Raises the first twenty problems, and how many more there are, as one FormatError, if there are any."""
     if problems:
         raise FormatError.collect(problems)
 
@@ -151,19 +154,20 @@ def labels_table(rows: Rows[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist([row for _, row in first.values()], schema=LABELS)
 
 
-def check_rankings(table: pa.Table, path: str | Path) -> pa.Table:
+def check_rankings(table: pa.Table, path: str | Path, *, duplicates: Duplicates = "error") -> pa.Table:
     """`table`, if its rows are rankings: lists of equal length, each document once, finite numbers, no pair twice.
 
     Raises:
         FormatError: They are not; all that is wrong is named by row, from 1.
     """
-    rows = parse(path, enumerate(table.to_pylist(), start=1), check_ranking, unit="row")
+    check_row = partial(check_ranking, duplicates=duplicates)
+    rows = parse(path, enumerate(table.to_pylist(), start=1), check_row, unit="row")
     rankings_table(rows)
     return table
 
 
-def check_ranking(row: dict[str, Any]) -> dict[str, Any]:
-    """`row`, if it is a ranking.
+def check_ranking(row: dict[str, Any], *, duplicates: Duplicates = "error") -> dict[str, Any]:
+    """`row`, if it is a ranking; with `duplicates="keep"` a document may stand in it twice.
 
     Raises:
         FormatError: Its lists differ in length, a document has no id or stands twice, or a number is not finite.
@@ -174,7 +178,7 @@ def check_ranking(row: dict[str, Any]) -> dict[str, Any]:
         raise FormatError(f"query {row['query_id']!r}: a ranking's lists must be equally long, got {lengths}")
     if not all(ids):
         raise FormatError(f"query {row['query_id']!r}: document {_first_falsy(ids)} has no doc_id")
-    if len(set(ids)) != len(ids):
+    if duplicates == "error" and len(set(ids)) != len(ids):
         raise FormatError(f"query {row['query_id']!r}: document {repeated(ids)!r} stands in the ranking twice")
     for name in ("scores", "labels"):
         if not all(value is None or isfinite(value) for value in row[name]):
@@ -183,8 +187,8 @@ def check_ranking(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def repeated(ids: Sequence[str]) -> str:
-    """The first id that stands in `ids` for the second time; there must be one."""
-    return next(id_ for place, id_ in enumerate(ids) if id_ in ids[:place])
+    """The first id that stands in `ids` more than once; there must be one."""
+    return next(id_ for id_, times in Counter(ids).items() if times > 1)
 
 
 def _first_falsy(ids: Sequence[str | None]) -> int:

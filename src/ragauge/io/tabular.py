@@ -6,7 +6,8 @@ numbers, CSV an empty cell and NaN. Parquet and JSON Lines give a table back as 
 
 import csv
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from io import BufferedIOBase, StringIO
 from math import isfinite, isinf
 from pathlib import Path
@@ -16,16 +17,21 @@ import pyarrow as pa
 
 from ragauge.errors import FormatError
 from ragauge.io.jsonl import Record, parse_records
-from ragauge.io.rows import check_rankings, grade, labels_table, parse, raise_problems
+from ragauge.io.rows import Duplicates, check_rankings, grade, labels_table, parse, raise_problems
 from ragauge.io.text import extension, head, read_bytes, read_text, write_atomically
 from ragauge.schema import LABELS, RANKINGS, conform
 
 __all__ = [
+    "delimited_rows",
     "is_parquet",
+    "labels_in",
+    "rankings_in",
     "read_delimited_labels",
+    "read_parquet",
     "read_parquet_labels",
     "read_parquet_rankings",
     "read_table",
+    "wide_cells",
     "write_parquet_rankings",
     "write_table",
 ]
@@ -62,7 +68,7 @@ def read_table(path: str | Path, schema: pa.Schema) -> pa.Table:
         SchemaError: A Parquet file lacks a column or has another type.
     """
     if is_parquet(path):
-        return conform(_read_parquet(path), schema, what=str(path))
+        return conform(read_parquet(path), schema, what=str(path))
     decoders = [(field, _decoder(field.type)) for field in schema]
     rows = parse_records(path, lambda record: {field.name: _decode(record, field, read) for field, read in decoders})
     raise_problems(rows.problems)
@@ -78,9 +84,14 @@ def is_parquet(path: str | Path) -> bool:
     return head(path).startswith(_PARQUET_MAGIC)
 
 
-def read_parquet_rankings(path: str | Path) -> pa.Table:
+def read_parquet_rankings(path: str | Path, *, duplicates: Duplicates = "error") -> pa.Table:
     """RANKINGS from Parquet."""
-    return check_rankings(conform(_read_parquet(path), RANKINGS, what=str(path)), path)
+    return rankings_in(read_parquet(path), str(path), duplicates=duplicates)
+
+
+def rankings_in(table: pa.Table, name: str, *, duplicates: Duplicates = "error") -> pa.Table:
+    """RANKINGS from a table that has their columns; `name` is what messages call it."""
+    return check_rankings(conform(table, RANKINGS, what=name), name, duplicates=duplicates)
 
 
 def write_parquet_rankings(table: pa.Table, path: str | Path) -> None:
@@ -96,8 +107,13 @@ def write_parquet_rankings(table: pa.Table, path: str | Path) -> None:
 
 def read_parquet_labels(path: str | Path) -> pa.Table:
     """LABELS from Parquet."""
-    table = conform(_read_parquet(path), LABELS, what=str(path))
-    return labels_table(parse(path, enumerate(table.to_pylist(), start=1), _finite_label, unit="row"))
+    return labels_in(read_parquet(path), str(path))
+
+
+def labels_in(table: pa.Table, name: str) -> pa.Table:
+    """LABELS from a table that has their columns; `name` is what messages call it."""
+    table = conform(table, LABELS, what=name)
+    return labels_table(parse(name, enumerate(table.to_pylist(), start=1), _finite_label, unit="row"))
 
 
 def read_delimited_labels(path: str | Path) -> pa.Table:
@@ -107,17 +123,37 @@ def read_delimited_labels(path: str | Path) -> pa.Table:
     there are such, reason and judge. An empty label is null; a negative one is null with the reason "pooled_unjudged",
     as in the TREC qrels such files are made from.
     """
-    text = read_text(path)
-    header, _, _ = text.lstrip("\r\n").partition("\n")
-    reader = csv.reader(StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",", strict=True)
-    try:
-        rows = [(reader.line_num, cells) for cells in reader if cells]
-    except csv.Error as error:
-        raise FormatError(f"{path}, line {reader.line_num}: {error}") from error
+    rows = delimited_rows(path)
     names = [name.strip() for name in rows[0][1]]
     places = {column: _place(column, names, path) for column in _COLUMNS}
     optional = {column: names.index(column) for column in ("reason", "judge") if column in names}
     return labels_table(parse(path, rows[1:], lambda cells: _label_row(cells, names, places | optional)))
+
+
+def delimited_rows(path: str | Path) -> list[tuple[int, list[str]]]:
+    """The line number and cells of each row of CSV or TSV, the header first; a tab in the header makes it TSV.
+
+    Raises:
+        FormatError: The file cannot be read, or its quotes do not match.
+    """
+    text = read_text(path)
+    header, _, _ = text.lstrip("\r\n").partition("\n")
+    reader = csv.reader(StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",", strict=True)
+    try:
+        with wide_cells():
+            return [(reader.line_num, cells) for cells in reader if cells]
+    except csv.Error as error:
+        raise FormatError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+@contextmanager
+def wide_cells() -> Iterator[None]:
+    """Cells of any length: one may hold all the texts of a retrieval, and Python's csv stops at 128 KiB."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _place(column: str, names: Sequence[str], path: str | Path) -> int:
@@ -146,13 +182,29 @@ def _finite_label(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _read_parquet(path: str | Path) -> pa.Table:
+def read_parquet(path: str | Path) -> pa.Table:
+    """Any table in a Parquet file, as it is.
+
+    Raises:
+        FormatError: It cannot be read.
+    """
     import pyarrow.parquet as pq  # slow to import, and many runs read no Parquet
 
     try:
-        return pq.read_table(pa.BufferReader(read_bytes(path)))
-    except (pa.ArrowException, OSError) as error:
+        table = pq.read_table(pa.BufferReader(read_bytes(path)))
+        table.validate(full=True)  # text that is not UTF-8 comes to light here
+        _check_names(table.schema)
+        return table
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise FormatError(f"{path} is not a Parquet file that can be read: {error}") from error
+
+
+def _check_names(fields: Iterable[pa.Field]) -> None:
+    """Names that are not UTF-8 raise when they are looked at: at the latest here."""
+    for field in fields:
+        _ = field.name
+        if pa.types.is_nested(field.type):
+            _check_names(field.type.field(place) for place in range(field.type.num_fields))
 
 
 def _decode(record: Record, field: pa.Field, read: Callable[[Any], Any]) -> Any:

@@ -8,11 +8,22 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedIOBase
+from itertools import islice
 from pathlib import Path
 
 from ragauge.errors import FormatError, InputError, RunError
 
-__all__ = ["content_id", "extension", "head", "numbered_lines", "read_bytes", "read_text", "stem", "write_atomically"]
+__all__ = [
+    "content_id",
+    "extension",
+    "first_lines",
+    "head",
+    "numbered_lines",
+    "read_bytes",
+    "read_text",
+    "stem",
+    "write_atomically",
+]
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
@@ -76,6 +87,24 @@ def head(path: str | Path, size: int = 4096) -> bytes:
             return gzip.GzipFile(fileobj=file).read(size) if packed else file.read(size)
     except (OSError, EOFError, zlib.error) as error:
         raise _unreadable(path, error) from error
+
+
+def first_lines(path: str | Path, count: int, *, size: int = 1 << 20) -> list[str]:
+    """Up to `count` of the first lines that are not blank, to tell the format from; none that `size` cuts.
+
+    Bytes that are not UTF-8 are replaced: whoever reads the file says where they are.
+
+    Raises:
+        FormatError: As `read_text`, but for bytes that are not UTF-8.
+    """
+    raw = head(path, size)
+    if raw.startswith(_UTF16_MARKS):
+        raise FormatError(f"{path} is UTF-16; save it as UTF-8")
+    lines = raw.decode("utf-8-sig", errors="replace").split("\n")
+    if len(raw) == size:
+        lines.pop()
+    found = [line.rstrip("\r") for line in lines if line and not line.isspace()][:count]
+    return found or [line for _, line in islice(numbered_lines(path), count)]
 
 
 def read_text(path: str | Path) -> str:

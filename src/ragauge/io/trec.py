@@ -1,7 +1,11 @@
 """TREC's two text files: runs (`q1 Q0 d1 1 12.3 tag`) and qrels (`q1 0 d1 2`).
 
-Fields are separated by spaces or tabs. As in trec_eval, a run is ordered by score, highest first, equal scores by
-document id, last in byte order first; the rank field is not used.
+Fields are separated by spaces or tabs; a line that begins with # and has not as many fields is a comment. As in
+trec_eval, a run is ordered by score, highest first, equal scores by document id, last in byte order first; the rank
+field is not used.
+
+A file is read as columns (`fields`, `columnar`). Where that does not go, or something is wrong in it, it is read again
+line by line, which says what is wrong and where.
 """
 
 from collections.abc import Iterator
@@ -12,7 +16,10 @@ from typing import Any
 import pyarrow as pa
 
 from ragauge.errors import FormatError, InputError
+from ragauge.io.columnar import LABEL_TYPES, RUN_TYPES, Order, labels_of, rankings_of
+from ragauge.io.fields import is_comment, read_columns
 from ragauge.io.rows import (
+    Duplicates,
     Rows,
     check_ranking,
     finite,
@@ -27,6 +34,9 @@ from ragauge.io.text import numbered_lines, write_atomically
 
 __all__ = ["read_qrels", "read_run", "write_run"]
 
+_RUN = ("query_id", "Q0", "doc_id", "rank", "score", "run")
+_QRELS = ("query_id", "0", "doc_id", "label")
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -38,26 +48,23 @@ class _Entry:
     score: float
 
 
-def read_run(path: str | Path) -> pa.Table:
+def read_run(path: str | Path, *, order: Order = "trec", duplicates: Duplicates = "error") -> pa.Table:
     """RANKINGS from a TREC run: one a query and tag, in the order of their first lines; run = tag.
 
     Scores are compared as 64-bit floats (trec_eval before 9.0.8 had 32).
 
+    Args:
+        path: The file, gzip or not.
+        order: "trec" = by score and document id; "input" = as the lines stand.
+        duplicates: A document that stands in a ranking twice is refused, or kept twice.
+
     Raises:
         FormatError: A line has not six fields, a score is not a finite number, or a document stands twice in a
-            ranking; the first ten problems are shown together.
+            ranking; the first problems are shown together.
     """
-    entries = unique(
-        parse(path, numbered_lines(path), _entry),
-        lambda entry: (entry.query_id, entry.run, entry.doc_id),
-        lambda entry: f"document {entry.doc_id!r} of query {entry.query_id!r}",
-    )
-    raise_problems(entries.problems)
-    found: dict[tuple[str, str], list[tuple[float, str]]] = {}
-    for entry in entries.rows:
-        found.setdefault((entry.query_id, entry.run), []).append((entry.score, entry.doc_id))
-    rankings = tuple(_ranking(query_id, run, documents) for (query_id, run), documents in found.items())
-    return rankings_table(Rows(str(path), rankings, tuple(range(1, len(rankings) + 1)), ()))
+    columns = read_columns(path, _RUN, RUN_TYPES)
+    table = None if columns is None else rankings_of(columns, order=order, duplicates=duplicates)
+    return _run_by_lines(path, order, duplicates) if table is None else table
 
 
 def read_qrels(path: str | Path) -> pa.Table:
@@ -68,9 +75,11 @@ def read_qrels(path: str | Path) -> pa.Table:
 
     Raises:
         FormatError: A line has not four fields, a grade is not a finite number, or a document has two grades; the first
-            ten problems are shown together.
+            problems are shown together.
     """
-    return labels_table(parse(path, numbered_lines(path), _label))
+    columns = read_columns(path, _QRELS, LABEL_TYPES)
+    table = None if columns is None else labels_of(columns)
+    return labels_table(parse(path, _entries(path, _QRELS), _label)) if table is None else table
 
 
 def write_run(table: pa.Table, path: str | Path) -> None:
@@ -88,29 +97,50 @@ def write_run(table: pa.Table, path: str | Path) -> None:
             file.write("".join(_run_lines(check_ranking(row))).encode())
 
 
-def _fields(line: str, names: str) -> list[str]:
+def _run_by_lines(path: str | Path, order: Order, duplicates: Duplicates) -> pa.Table:
+    """The same table, or what is wrong with each line."""
+    entries = parse(path, _entries(path, _RUN), _entry)
+    if duplicates == "error":
+        entries = unique(
+            entries,
+            lambda entry: (entry.query_id, entry.run, entry.doc_id),
+            lambda entry: f"document {entry.doc_id!r} of query {entry.query_id!r}",
+        )
+    raise_problems(entries.problems)
+    found: dict[tuple[str, str], list[tuple[float, str]]] = {}
+    for entry in entries.rows:
+        found.setdefault((entry.query_id, entry.run), []).append((entry.score, entry.doc_id))
+    rankings = tuple(_ranking(query_id, run, documents, order) for (query_id, run), documents in found.items())
+    return rankings_table(Rows(str(path), rankings, tuple(range(1, len(rankings) + 1)), ()))
+
+
+def _entries(path: str | Path, names: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+    """The numbered lines that are neither blank nor comments."""
+    return ((number, line) for number, line in numbered_lines(path) if not is_comment(line, len(names)))
+
+
+def _fields(line: str, names: tuple[str, ...]) -> list[str]:
     """The fields of a line; only ASCII space separates, as in C's isspace, so ids may hold any other character."""
     fields = [field.decode() for field in line.encode().split()]
-    expected = names.split()
-    if len(fields) != len(expected):
-        raise FormatError(f"expected {len(expected)} fields ({names}), got {len(fields)}")
+    if len(fields) != len(names):
+        raise FormatError(f"expected {len(names)} fields ({' '.join(names)}), got {len(fields)}")
     return fields
 
 
 def _entry(line: str) -> _Entry:
-    query_id, _, doc_id, _, score, run = _fields(line, "query_id Q0 doc_id rank score run")
+    query_id, _, doc_id, _, score, run = _fields(line, _RUN)
     return _Entry(query_id, run, doc_id, finite(score, "score"))
 
 
 def _label(line: str) -> dict[str, Any]:
-    query_id, _, doc_id, text = _fields(line, "query_id 0 doc_id label")
+    query_id, _, doc_id, text = _fields(line, _QRELS)
     label, reason = grade(text)
     return {"query_id": query_id, "doc_id": doc_id, "label": label, "reason": reason}
 
 
-def _ranking(query_id: str, run: str, documents: list[tuple[float, str]]) -> dict[str, Any]:
+def _ranking(query_id: str, run: str, documents: list[tuple[float, str]], order: Order) -> dict[str, Any]:
     """One row of RANKINGS; strings compare by code point, which is the order of their UTF-8 bytes."""
-    ordered = sorted(documents, reverse=True)
+    ordered = sorted(documents, reverse=True) if order == "trec" else documents
     nothing = [None] * len(ordered)
     return {
         "query_id": query_id,
