@@ -16,7 +16,16 @@ def by_scipy(x, y):
         "pearson": stats.pearsonr(x, y)[0],
         "tau_b": stats.kendalltau(x, y, variant="b")[0],
         "tau_c": stats.kendalltau(x, y, variant="c")[0],
+        "gamma": gamma_by_counting(x, y),
+        "somers_yx": stats.somersd(x, y).statistic,
+        "somers_xy": stats.somersd(y, x).statistic,
     }
+
+
+def gamma_by_counting(x, y):
+    """(C - D) / (C + D), pair by pair."""
+    signs = np.sign(np.subtract.outer(x, x)) * np.sign(np.subtract.outer(y, y))
+    return signs.sum() / np.abs(signs).sum()
 
 
 def tied_columns(rng):
@@ -29,19 +38,22 @@ def tied_columns(rng):
 
 def test_six_rows_with_ties_give_the_values_computed_by_hand():
     # 15 pairs, 2 tied in x, 2 in y: C = 11, D = 0, s_x = s_y = 13
-    # tau-b = 11/13, tau-c = 2*11 / (36 * 3/4) = 22/27 (m = min(4, 4))
+    # tau-b = 11/13, tau-c = 2*11 / (36 * 3/4) = 22/27 (m = min(4, 4)), gamma = 11/11, D(y|x) = 11/13
     found = associate([0, 0, 1, 1, 2, 3], [1, 2, 2, 3, 3, 5])
     assert found.tau_b == pytest.approx(0.846154, abs=5e-7)
     assert found.tau_c == pytest.approx(0.814815, abs=5e-7)
+    assert (found.gamma, found.somers_yx) == pytest.approx((1.0, 0.846154), abs=5e-7)
     assert found.spearman == pytest.approx(0.893939, abs=5e-7)
     assert found.pearson == pytest.approx(0.918262, abs=5e-7)
     assert (found.n, found.reason) == (6, "")
 
 
 def test_table_of_counts_gives_the_values_of_its_rows():
-    # C = 142, D = 20, n = 26: tau-c = 2*122 / (676 * 2/3) = .541420
+    # C = 142, D = 20, n = 26: tau-c = 2*122 / (676 * 2/3) = .541420, gamma = 122/162; rows 7, 9, 10: s_x = 223,
+    # columns 9, 9, 8: s_y = 225, D(y|x) = 122/223, D(x|y) = 122/225
     found = table_coefficients(np.array([0.0, 1, 2]), np.array([1.0, 2, 3]), TABLE)
     expected = {"tau_b": 0.544648, "tau_c": 0.541420, "spearman": 0.600582, "pearson": 0.601856}
+    expected |= {"gamma": 0.753086, "somers_yx": 0.547085, "somers_xy": 0.542222}
     assert {name: float(getattr(found, name)) for name in expected} == pytest.approx(expected, abs=5e-7)
 
 
@@ -64,7 +76,7 @@ def test_row_of_weight_zero_is_left_out():
     assert associate([0, 1, 2, 9], [0, 2, 1, 5], [1, 1, 1, 0]) == associate([0, 1, 2], [0, 2, 1])
 
 
-def test_all_four_equal_scipy_on_200_tied_sets():
+def test_all_equal_scipy_on_200_tied_sets():
     rng = np.random.default_rng(1)
     for _ in range(200):
         x, y = tied_columns(rng)
@@ -140,10 +152,21 @@ def test_what_says_nothing_is_undefined_with_the_reason(x, y, reason):
     assert (found.n, found.reason) == (len(x), reason)
 
 
+def test_gamma_leaves_ties_out():
+    # pairs: one differs in both columns, up; three differ in x alone or y alone: tau-b = 1 / sqrt(3 * 3)
+    found = associate([1, 2, 2, 2], [1, 1, 2, 1])
+    assert (found.gamma, found.tau_b) == (1, pytest.approx(1 / 3))
+
+
+def test_tau_b_squared_is_the_product_of_both_somers():
+    found = associate([0, 0, 1, 1, 2, 3, 3], [1, 2, 2, 3, 3, 5, 1])
+    assert found.tau_b**2 == pytest.approx(found.somers_yx * found.somers_xy)
+
+
 def test_same_order_gives_one_and_reverse_order_minus_one():
     up, down = associate([1, 2, 3, 4], [1, 2, 3, 4]), associate([1, 2, 3, 4], [4, 3, 2, 1])
-    assert [getattr(up, name) for name in COEFFICIENTS] == [1, 1, 1, 1]
-    assert [getattr(down, name) for name in COEFFICIENTS] == [-1, -1, -1, -1]
+    assert [getattr(up, name) for name in COEFFICIENTS] == [1] * len(COEFFICIENTS)
+    assert [getattr(down, name) for name in COEFFICIENTS] == [-1] * len(COEFFICIENTS)
 
 
 @pytest.mark.parametrize(

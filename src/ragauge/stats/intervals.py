@@ -16,7 +16,18 @@ from ragauge.results import Association, Estimate
 from ragauge.stats.association import COEFFICIENTS, ContingencyTable, table_association, tabulate
 from ragauge.stats.jackknife import leave_one_out
 
-__all__ = ["MIN_QUERIES", "Interval", "correlation_interval", "mean_interval", "table_intervals", "wilson_interval"]
+__all__ = [
+    "MIN_QUERIES",
+    "Interval",
+    "check_level",
+    "cluster_codes",
+    "correlation_interval",
+    "jackknife_interval",
+    "mean_interval",
+    "t_quantile",
+    "table_intervals",
+    "wilson_interval",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -101,10 +112,10 @@ def mean_interval(
     P@5 = 0.400 [0.191, 0.653], n = 4, judged 100%
     """
     column = np.asarray(values, dtype=np.float64)
-    codes = _codes(clusters, len(column), "clusters")
+    codes = cluster_codes(clusters, len(column), "clusters")
     limits = _finite_bounds(bounds)
     _check(column, limits, measure)
-    _check_level(level)
+    check_level(level)
     kept = ~np.isnan(column)
     mean = _cluster_mean(column[kept], codes[kept])
     interval = _of_mean(mean, limits, level)
@@ -143,8 +154,8 @@ def wilson_interval(share: float, n: float, *, level: float = 0.95, degrees: flo
     """
     if not 0 <= share <= 1 or not n > 0:
         raise InputError(f"a Wilson interval needs a share in 0..1 and n > 0, got share {share:g} and n {n:g}")
-    _check_level(level)
-    q2 = _t_quantile(level, degrees) ** 2
+    check_level(level)
+    q2 = t_quantile(level, degrees) ** 2
     centre = (share + q2 / (2 * n)) / (1 + q2 / n)
     half = sqrt(q2 * share * (1 - share) / n + (q2 / (2 * n)) ** 2) / (1 + q2 / n)
     return Interval(max(0.0, centre - half), min(1.0, centre + half), level, round(n))
@@ -184,24 +195,34 @@ def table_intervals(
     table: ContingencyTable, queries: Labels, *, whole: Association, level: float = 0.95
 ) -> dict[str, Interval]:
     """`correlation_interval` of a table that is already there, its rows of weight 1 each, and `whole` what it gives."""
-    _check_level(level)
-    codes = _codes(queries, len(table.row), "queries")
+    check_level(level)
+    codes = cluster_codes(queries, len(table.row), "queries")
     n_queries = int(codes.max(initial=-1)) + 1
     reason = whole.reason or _too_few(n_queries)
     if reason:
         return dict.fromkeys(COEFFICIENTS, Interval(nan, nan, level, n_queries, reason))
     without = leave_one_out(table, codes)
-    return {name: _fisher_interval(getattr(whole, name), getattr(without, name), level) for name in COEFFICIENTS}
+    return {name: jackknife_interval(getattr(whole, name), getattr(without, name), level) for name in COEFFICIENTS}
 
 
-def _fisher_interval(coefficient: float, without: Floats, level: float) -> Interval:
-    n = len(without)
+def jackknife_interval(coefficient: float, without: Floats, level: float, *, counts: Ints | None = None) -> Interval:
+    """`correlation_interval` from a coefficient and what it is without each query, shape (Q,), NaN where undefined.
+
+    `counts`: how many queries each entry of `without` stands for; 1 each when not given.
+    """
+    n = len(without) if counts is None else int(counts.sum())
+    if isnan(coefficient):
+        return Interval(nan, nan, level, n, "the coefficient is undefined")
+    if n < MIN_QUERIES:
+        return Interval(nan, nan, level, n, _too_few(n))
     if abs(coefficient) == 1:
         return Interval(nan, nan, level, n, "the coefficient is exactly -1 or 1")
     if not (np.abs(without) < 1).all():  # NaN included
         return Interval(nan, nan, level, n, "the coefficient hangs on a single query")
     z = np.arctanh(without)
-    half = _t_quantile(level, n - 1) * sqrt((n - 1) / n * float(((z - z.mean()) ** 2).sum()))
+    weights = np.ones(n) if counts is None else counts
+    squares = float((weights * (z - (weights * z).sum() / n) ** 2).sum())
+    half = t_quantile(level, n - 1) * sqrt((n - 1) / n * squares)
     centre = np.arctanh(coefficient)
     return Interval(float(np.tanh(centre - half)), float(np.tanh(centre + half)), level, n)
 
@@ -216,7 +237,7 @@ def _cluster_mean(values: Floats, codes: Ints) -> _Mean:
     """Mean and the ratio estimator's standard error; with clusters of one it is s / sqrt(n)."""
     if not len(values):
         return _Mean(nan, nan, 0)
-    n_clusters = len(np.unique(codes))
+    n_clusters = int(np.count_nonzero(np.bincount(codes)))
     if values.min() == values.max():  # exactly, so that no rounding error passes for variation
         return _Mean(float(values[0]), 0.0 if n_clusters > 1 else nan, n_clusters)
     mean = float(values.mean())
@@ -232,7 +253,7 @@ def _of_mean(mean: _Mean, bounds: tuple[float, float] | None, level: float) -> I
     if reason:
         return Interval(nan, nan, level, mean.n_clusters, reason)
     if bounds is None:
-        half = _t_quantile(level, mean.n_clusters - 1) * mean.error
+        half = t_quantile(level, mean.n_clusters - 1) * mean.error
         return Interval(mean.value - half, mean.value + half, level, mean.n_clusters)
     low, high = bounds
     share = min(1.0, max(0.0, (mean.value - low) / (high - low)))
@@ -250,7 +271,7 @@ def _why_no_interval(mean: _Mean, bounds: tuple[float, float] | None) -> str:
     return "all values are equal, and the measure has no bounds" if bounds is None and mean.error == 0 else ""
 
 
-def _t_quantile(level: float, degrees: float) -> float:
+def t_quantile(level: float, degrees: float) -> float:
     """Two-sided quantile of Student's t; of the normal when `degrees` is infinite."""
     from scipy.special import ndtri, stdtrit  # here, because `import ragauge` must stay quick
 
@@ -258,7 +279,7 @@ def _t_quantile(level: float, degrees: float) -> float:
     return float(ndtri(upper) if isinf(degrees) else stdtrit(degrees, upper))
 
 
-def _codes(labels: Labels | None, n: int, name: str) -> Ints:
+def cluster_codes(labels: Labels | None, n: int, name: str) -> Ints:
     """A number 0, 1, ... for each distinct label; each row its own when there are none."""
     if labels is None:
         return np.arange(n)
@@ -291,6 +312,7 @@ def _check(values: Floats, bounds: tuple[float, float] | None, measure: str) -> 
         raise InputError(f"{n_outside} of {len(values)} values of {measure} are {allowed}")
 
 
-def _check_level(level: float) -> None:
+def check_level(level: float) -> None:
+    """Raises InputError unless the confidence level lies strictly between 0 and 1."""
     if isnan(level) or not 0 < level < 1:
         raise InputError(f"level must lie strictly between 0 and 1, such as 0.95, got {level:g}")

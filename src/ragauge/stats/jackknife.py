@@ -1,19 +1,19 @@
-"""The four coefficients with one query left out at a time, exactly, without a table for each query.
+"""The coefficients with one query left out at a time, exactly, without a table for each query.
 
 Leaving a query out takes its few cells d off the table X. Counts of pairs are bilinear in the table and the numerator
 of Spearman is trilinear, so what changes is a sum over the query's own rows and over pairs of them: O(U * G) once, then
-O(m^2) for a query of m rows, instead of O(U * G) for each query.
+O(m^2) for a query of m rows, instead of O(U * G) for each query. Queries of one row in the same cell are done once.
 """
 
 from dataclasses import dataclass
-from math import nan
 
 import numpy as np
 import numpy.typing as npt
 
-from ragauge.stats.association import Coefficients, ContingencyTable, sign_sums
+from ragauge.stats.association import Coefficients, ContingencyTable, Margin, RankSums, rank_coefficients, sign_sums
+from ragauge.stats.kinds import QueryKinds, query_kinds
 
-__all__ = ["leave_one_out"]
+__all__ = ["Jackknife", "jackknife", "leave_one_out", "pairs_within"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -21,7 +21,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Entries:
-    """Each query's cells: query, row and column index and weight, sorted by query, each cell once."""
+    """Each query's cells, each once, sorted by query: row, column, weight. The last query has none."""
 
     query: Ints
     row: Ints
@@ -35,15 +35,6 @@ class _Entries:
 
 
 @dataclass(frozen=True)
-class _Margin:
-    """A margin r of the table once each query's share is off it, shape (n_queries,) each."""
-
-    squares: Floats
-    cubes: Floats
-    n_values: Floats
-
-
-@dataclass(frozen=True)
 class _Within:
     """For each entry i, sums over the entries j of its own query (signs of i less j)."""
 
@@ -51,6 +42,19 @@ class _Within:
     column: Floats
     both: Floats
     crossed: Floats
+
+
+@dataclass(frozen=True)
+class Jackknife:
+    """The coefficients of a table.
+
+    Attributes:
+        whole: Over all rows, one number each.
+        without: Over the rows of all queries but one, shape (Q,) each.
+    """
+
+    whole: Coefficients
+    without: Coefficients
 
 
 def leave_one_out(table: ContingencyTable, query: Ints) -> Coefficients:
@@ -63,41 +67,59 @@ def leave_one_out(table: ContingencyTable, query: Ints) -> Coefficients:
     Returns:
         Arrays of shape (Q,), entry q without query q; NaN where the rest has a constant column.
     """
-    entries = _entries(table, query)
-    n = table.cells.sum() - entries.total(np.ones(len(entries.weight)))
-    rows = _margin(table.cells.sum(1), entries.row, entries)
-    columns = _margin(table.cells.sum(0), entries.column, entries)
-    excess, spearman = _rank_numerators(table.cells, entries)
-    m = np.minimum(rows.n_values, columns.n_values)
+    return jackknife(table, query).without
+
+
+def jackknife(table: ContingencyTable, query: Ints) -> Jackknife:
+    """`leave_one_out`, and the coefficients over all rows, which are those without a query that has no row.
+
+    Args as for `leave_one_out`.
+    """
+    kinds = query_kinds(table.row * table.cells.shape[1] + table.column, query, table.cells.size)
+    entries = _entries(table, kinds)
+    cells = table.cells
+    n = cells.sum() - entries.total(np.ones(len(entries.weight)))
+    rows = _margin(cells.sum(1), entries.row, entries, n)
+    columns = _margin(cells.sum(0), entries.column, entries, n)
+    excess, product = _rank_numerators(cells, entries)
+    squares = (cells**2).sum() + entries.total(entries.weight - 2 * cells[entries.row, entries.column])
+    decided = rows.untied + columns.untied - (n**2 - squares) / 2
+    sums = RankSums(n, excess, decided, product, rows, columns)
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = (
-            12 * spearman / np.sqrt((n**3 - rows.cubes) * (n**3 - columns.cubes)),
-            _pearson(table, entries),
-            2 * excess / np.sqrt((n**2 - rows.squares) * (n**2 - columns.squares)),
-            2 * excess * m / (n**2 * (m - 1)),
-        )
-    return Coefficients(*(np.where(m > 1, np.clip(values, -1, 1), nan) for values in found))
+        found = vars(rank_coefficients(sums, pearson=_pearson(table, entries)))
+    return Jackknife(
+        whole=Coefficients(**{name: values[-1] for name, values in found.items()}),
+        without=Coefficients(**{name: values[kinds.of_query] for name, values in found.items()}),
+    )
 
 
-def _entries(table: ContingencyTable, query: Ints) -> _Entries:
+def _entries(table: ContingencyTable, kinds: QueryKinds) -> _Entries:
     n_rows, n_columns = table.cells.shape
-    cell = table.row * n_columns + table.column
-    found, count = np.unique(query * (n_rows * n_columns) + cell, return_counts=True)
+    if len(kinds.kept) == len(kinds.counts):  # one row each, no two in one cell
+        by_kind = np.empty_like(kinds.kept)
+        by_kind[kinds.of_kept] = kinds.kept
+        number = np.arange(len(by_kind))
+        return _Entries(number, table.row[by_kind], table.column[by_kind], np.ones(len(number)), len(number) + 1)
+    cell = table.row[kinds.kept] * n_columns + table.column[kinds.kept]
+    found, count = np.unique(kinds.of_kept * (n_rows * n_columns) + cell, return_counts=True)
     of_query, cell = np.divmod(found, n_rows * n_columns)
     row, column = np.divmod(cell, n_columns)
-    return _Entries(of_query, row, column, count.astype(np.float64), int(query.max()) + 1)
+    return _Entries(of_query, row, column, count.astype(np.float64), len(kinds.counts) + 1)
 
 
-def _margin(margin: Floats, index: Ints, entries: _Entries) -> _Margin:
-    """Sums of r^2 and r^3 and the values left, after each query's share of the margin is off."""
-    found, inverse = np.unique(entries.query * len(margin) + index, return_inverse=True)
-    share = np.bincount(inverse, weights=entries.weight)
-    query, value = np.divmod(found, len(margin))
+def _margin(margin: Floats, index: Ints, entries: _Entries, n: Floats) -> Margin:
+    """The margin after each query's share is off it."""
+    query, value, share = entries.query, index, entries.weight
+    if len(query) >= entries.n_queries:  # else one entry each
+        found, inverse = np.unique(query * len(margin) + value, return_inverse=True)
+        share = np.bincount(inverse, weights=share).astype(np.float64)
+        query, value = np.divmod(found, len(margin))
     whole, rest = margin[value], margin[value] - share
     changes = [rest**2 - whole**2, rest**3 - whole**3, -(rest == 0).astype(np.float64)]
     start = [(margin**2).sum(), (margin**3).sum(), float((margin > 0).sum())]
-    sums = [first + np.bincount(query, weights=change) for first, change in zip(start, changes, strict=True)]
-    return _Margin(*sums)
+    sums = (np.bincount(query, weights=change, minlength=entries.n_queries) for change in changes)
+    squares, cubes, n_values = (first + change for first, change in zip(start, sums, strict=True))
+    return Margin((n**2 - squares) / 2, (n**3 - cubes) / 12, n_values)
 
 
 def _rank_numerators(cells: Floats, entries: _Entries) -> tuple[Floats, Floats]:
@@ -118,7 +140,7 @@ def _rank_numerators(cells: Floats, entries: _Entries) -> tuple[Floats, Floats]:
 
 
 def _within(signs: Floats, entries: _Entries) -> _Within:
-    i, j = _pairs(np.bincount(entries.query, minlength=entries.n_queries))
+    i, j = pairs_within(np.bincount(entries.query, minlength=entries.n_queries))
     by_row = np.sign(entries.row[i] - entries.row[j])
     by_column = np.sign(entries.column[i] - entries.column[j])
     crossed = signs[entries.row[i], entries.column[j]]
@@ -127,8 +149,8 @@ def _within(signs: Floats, entries: _Entries) -> _Within:
     return _Within(*(np.bincount(i, weights=weight * term).astype(np.float64) for term in terms))
 
 
-def _pairs(sizes: Ints) -> tuple[Ints, Ints]:
-    """All ordered pairs (i, j) of entries of one query, i = j included, i ascending."""
+def pairs_within(sizes: Ints) -> tuple[Ints, Ints]:
+    """All ordered pairs (i, j) of entries of one group, i = j included, i ascending; entries sorted by group."""
     partners = np.repeat(sizes, sizes)
     i = np.repeat(np.arange(len(partners)), partners)
     first_pair = np.cumsum(partners) - partners
