@@ -9,35 +9,77 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ragauge.compare import compare_systems
+    from ragauge.corrected import correct
+    from ragauge.counted import assess_counted
     from ragauge.errors import InputError, RagaugeError, RunError
-    from ragauge.evaluate import evaluate
-    from ragauge.io import read_graded, read_labels, read_pools, read_rankings, write_rankings, write_table
+    from ragauge.evaluate import assess, evaluate
+    from ragauge.gate import assert_quality
+    from ragauge.io import (
+        read_graded,
+        read_labels,
+        read_pools,
+        read_rankings,
+        scan_labels,
+        scan_rankings,
+        write_rankings,
+        write_table,
+    )
+    from ragauge.label_plan import plan_labels
     from ragauge.llm import Model, label_rankings
-    from ragauge.measures import Measure, judge, parse_measure, score
-    from ragauge.results import Association, Estimate
+    from ragauge.measures import Measure, Policies, judge, parse_measure, score
+    from ragauge.results import Agreement, Association, Comparison, Corrected, Estimate, RelevantCount
     from ragauge.retrieval import rank_collection, rank_pools, retriever
-    from ragauge.stats import associate, mean_interval
+    from ragauge.stats import (
+        associate,
+        confidence_sequence,
+        corrected_mean,
+        drop_alarm,
+        joint_agreement,
+        mean_interval,
+        pairwise_agreement,
+    )
     from ragauge.store import Store
-    from ragauge.study import correlate, read_plan, run_study
+    from ragauge.study import contest, correlate, read_plan, run_study
+    from ragauge.systems import judge_systems
+    from ragauge.tune import tune_cutoff
     from ragauge.wire import Endpoint
 
 __all__ = [
+    "Agreement",
     "Association",
+    "Comparison",
+    "Corrected",
     "Endpoint",
     "Estimate",
     "InputError",
     "Measure",
     "Model",
+    "Policies",
     "RagaugeError",
+    "RelevantCount",
     "RunError",
     "Store",
+    "assert_quality",
+    "assess",
+    "assess_counted",
     "associate",
+    "compare_systems",
+    "confidence_sequence",
+    "contest",
+    "correct",
+    "corrected_mean",
     "correlate",
+    "drop_alarm",
     "evaluate",
+    "joint_agreement",
     "judge",
+    "judge_systems",
     "label_rankings",
     "mean_interval",
+    "pairwise_agreement",
     "parse_measure",
+    "plan_labels",
     "rank_collection",
     "rank_pools",
     "read_graded",
@@ -47,22 +89,49 @@ __all__ = [
     "read_rankings",
     "retriever",
     "run_study",
+    "scan_labels",
+    "scan_rankings",
     "score",
+    "tune_cutoff",
     "write_rankings",
     "write_table",
 ]
 
 _HOMES = {
+    "compare": ("compare_systems",),
+    "corrected": ("correct",),
+    "counted": ("assess_counted",),
     "errors": ("InputError", "RagaugeError", "RunError"),
-    "evaluate": ("evaluate",),
-    "io": ("read_graded", "read_labels", "read_pools", "read_rankings", "write_rankings", "write_table"),
+    "evaluate": ("assess", "evaluate"),
+    "gate": ("assert_quality",),
+    "io": (
+        "read_graded",
+        "read_labels",
+        "read_pools",
+        "read_rankings",
+        "scan_labels",
+        "scan_rankings",
+        "write_rankings",
+        "write_table",
+    ),
+    "label_plan": ("plan_labels",),
     "llm": ("Model", "label_rankings"),
-    "measures": ("Measure", "judge", "parse_measure", "score"),
-    "results": ("Association", "Estimate"),
+    "measures": ("Measure", "Policies", "judge", "parse_measure", "score"),
+    "results": ("Agreement", "Association", "Comparison", "Corrected", "Estimate", "RelevantCount"),
     "retrieval": ("rank_collection", "rank_pools", "retriever"),
-    "stats": ("associate", "mean_interval"),
+    "stats": (
+        "associate",
+        "confidence_sequence",
+        "corrected_mean",
+        "drop_alarm",
+        "joint_agreement",
+        "mean_interval",
+        "pairwise_agreement",
+    ),
     "store": ("Store",),
-    "study": ("correlate", "read_plan", "run_study"),
+    "study": ("contest", "correlate", "read_plan", "run_study"),
+    "systems": ("judge_systems",),
+    "tune": ("tune_cutoff",),
     "wire": ("Endpoint",),
 }
 

@@ -206,3 +206,15 @@ def test_a_low_grade_despite_high_precision_is_shown_apart(correlations, graded)
 def test_examples_from_the_table_alone_start_with_the_surprising_ones():
     rows = graded_of((2, 2, [0.0, 0.0], 1.0), (2, 2, [1.0, 1.0], 2.0), (2, 2, [1.0, 1.0], None))
     assert [(e.query_id, e.precision) for e in examples_of(rows)] == [("q1", 1.0), ("q0", 0.0)]
+
+
+def test_a_row_says_what_is_tied_what_can_be_reached_and_what_missing_labels_leave_open() -> None:
+    rows = [
+        estimate("P@5", 0.4, n_tied=3, attainable=0.8, bound_low=0.3, bound_high=0.55),
+        estimate("Judged@5", 0.9),
+    ]
+    content = score_content(
+        title="t", estimates={"run": rows}, judged=judged_of([1.0]), scores=scores_of(P=[0.2]), rel=1.0
+    )
+    shown = {name: (row.tied, row.largest, row.bounds) for name, (row,) in content.estimates.items()}
+    assert shown == {"P@5": ("3", "0.800", "0.300 to 0.550"), "Judged@5": ("", "", "")}

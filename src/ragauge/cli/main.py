@@ -13,14 +13,23 @@ import click
 from ragauge.errors import InputError, MissingExtraError, RagaugeError
 
 COMMANDS = {
+    "agree": ("agree:agree_command", "How far raters agree, people and models, with intervals."),
+    "budget": ("budget:budget_command", "How many labels a mean takes, by what is labelled."),
+    "calibrate": ("calibrate:calibrate_command", "From a judge's grades to probabilities, by people's labels."),
+    "compare": ("compare:compare_command", "Compare retrievers with a baseline on the same queries."),
+    "correct": ("correct:correct_command", "Correct a model's labels by people's labels of some queries."),
     "correlate": ("correlate:correlate_command", "Which measure predicts answer quality, from graded answers."),
+    "draw": ("draw:draw_command", "Draw at random what people, or a model, are to label."),
+    "gate": ("gate:gate_command", "Pass or fail a release by rules on its measures."),
     "label": ("label:label_command", "Label what a system retrieved with a language model."),
     "llm": ("llm:llm_group", "Fetch and serve the small local language model."),
+    "plan-labels": ("plan_labels:plan_labels_command", "Choose what to label so that recall can be estimated."),
     "quickstart": ("quickstart:quickstart_command", "Embed, retrieve, label and score the packaged sample, locally."),
     "retrieve": ("retrieve:retrieve_command", "Rank a knowledge base for queries: embeddings or BM25."),
     "sample": ("sample:sample_command", "Write the packaged sample knowledge base to a folder."),
     "score": ("score:score_command", "Score rankings against labels, with intervals."),
     "study": ("study:study_command", "The whole experiment: rank, answer, grade, correlate, report."),
+    "tune": ("tune:tune_command", "Choose how many documents to return, by cross-validation."),
 }
 """Command -> (where it is, its line in --help), so that --help imports none of them."""
 

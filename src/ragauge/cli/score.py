@@ -1,134 +1,263 @@
 """`ragauge score`: rankings and labels in, one row a measure out."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ragauge.cli.policy_options import policies_of, policy_options
+from ragauge.cli.relevant_options import OWN_LISTS, count_lines, planned_labels, relevant_options, uses_own_lists
 from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ragauge.measures import Measure
-    from ragauge.results import Estimate
+    from ragauge.evaluate import Assessment
+    from ragauge.io import Reading
+    from ragauge.measures import Measure, Policies
+    from ragauge.results import Estimate, RelevantCount
+
+    Counts = Mapping[tuple[str, str], RelevantCount]
 
 DEFAULT_MEASURES = ("T@{k}", "P@{k}", "n_p@{k}", "nDCG(ideal=retrieved)@{k}", "Judged@{k}")
 """What is printed without -m, at K = the longest ranking, at most 10."""
 
+COUNTED_MEASURES = ("R@{k}", "F@{k}", "nDCG(gain=binary)@{k}")
+
+TIES = {
+    "trec": "they go by document id, last first, as in trec_eval",
+    "input": "they stay as they were given",
+    "expected": "the value is the mean over all their orders",
+}
+"""How each policy orders documents of equal score."""
+
 
 @click.command("score")
-@click.argument("rankings", type=click.Path(path_type=Path))
+@click.argument("rankings", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
 @click.option("-m", "--measure", "names", multiple=True, help='Such as "T(alpha=0.3)@10"; may be given many times.')
 @click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@click.option("--max-label", type=float, help="Top of the label scale, for --unjudged bounds. Default: the highest.")
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@relevant_options
+@policy_options
 @click.option("--per-query", type=click.Path(path_type=Path), help="Write each query's values (.parquet .csv .jsonl).")
 @click.option("--html", type=click.Path(path_type=Path), help="Write a report with the worst queries to this file.")
+@click.option("--input-format", help="Read RANKINGS as this format; default: recognised by content.")
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def score_command(
-    rankings: Path,
+    rankings: tuple[Path, ...],
     labels: Path | None,
     names: tuple[str, ...],
     rel: float | None,
+    max_label: float | None,
     level: float,
     per_query: Path | None,
     html: Path | None,
+    input_format: str | None,
     format: str,
     quiet: bool,
+    **chosen: Any,
 ) -> None:
-    """Score RANKINGS (a TREC run or JSONL) against labels, with intervals.
+    """Score RANKINGS (TREC runs, JSONL and others) against labels, with intervals.
+
+    Means are over the labelled queries; a query that a run has no ranking for
+    counts as an empty one. docs/policies.md says more of each choice.
 
     \b
     Examples:
       ragauge score run.txt --labels qrels.txt -m "T(alpha=0.3)@10" -m P@10
-      ragauge score labelled.jsonl --html report.html --format json
+      ragauge score labelled.jsonl --unjudged bounds --html report.html
+      ragauge score a.run b.run --labels qrels.txt --compat trec_eval -m AP
+      ragauge score deep.jsonl --labels plan.jsonl --relevant-count 2k-x-c -m R@10
     """
-    from ragauge.evaluate import labels_are_probabilities
-    from ragauge.io import read_labels, read_rankings, write_table
-    from ragauge.measures import judge, score
+    from ragauge.counted import Counted, assess_counted
+    from ragauge.evaluate import assess, labels_are_probabilities
+    from ragauge.io import read_labels, write_table
+    from ragauge.measures import as_trec_eval
+    from ragauge.relevant import labels_of_plan
 
-    judged = judge(read_rankings(rankings), read_labels(labels) if labels else None)
-    if rel is None and labels_are_probabilities(judged):
+    policies = policies_of(chosen)
+    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
+    for reading in readings:
+        note(str(reading), quiet=quiet)
+    policies, table = resolved(policies, readings, chosen["ties"]), together(readings)
+    known = read_labels(labels) if labels else None
+    plan = planned_labels(chosen, labels)
+    if plan is not None and known is None:
+        known = labels_of_plan(plan)
+    if rel is None and labels_are_probabilities(table if known is None else known):
         rel = 0.5
         note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
-    measures = parse_all(names or default_measures(judged), rel=rel)
-    scores = score(judged, measures)
+    measures = parse_all(names or default_measures(table, counted=chosen["relevant_count"]), rel=rel)
+    if chosen["compat"]:
+        measures = [as_trec_eval(measure) for measure in measures]
+    threshold = 1.0 if rel is None else rel
+    if estimator := chosen["relevant_count"]:
+        options = {"estimator": estimator, "plan": plan, "seed": chosen["seed"]}
+        counted = assess_counted(table, known, measures, policies, level=level, **options)
+    else:
+        counted = Counted(assess(table, known, measures, policies, rel=threshold, max_label=max_label, level=level))
+    found, counts = counted.assessment, counted.records
+    if len(found.estimates) > 1 and uses_own_lists(measures, chosen):
+        note(click.wrap_text(OWN_LISTS, 80), quiet=quiet)
     if per_query:
-        write_table(scores, per_query)
+        write_table(found.scores, per_query)
         note(f"Each query's values: {per_query}", quiet=quiet)
-    found = _by_run(judged, scores, measures, level)
     if html:
-        _write_report(html, rankings.name, judged, scores, found, 1.0 if rel is None else rel)
+        _write_report(html, rankings, found, threshold, count_lines(counts))
         note(f"Report: {html}", quiet=quiet)
-    _echo(found, judged.num_rows, format)
+    _echo(found, format, counts)
 
 
-def default_measures(judged: "pa.Table") -> list[str]:
-    """The measures printed without -m."""
+def default_measures(rankings: "pa.Table", *, counted: str | None = None) -> list[str]:
+    """The measures printed without -m; with an estimated number of relevant documents, also those that need it."""
     import pyarrow.compute as pc
 
-    longest = pc.max(pc.list_value_length(judged.column("doc_ids"))).as_py() or 10
-    return [name.format(k=max(1, min(10, longest))) for name in DEFAULT_MEASURES]
+    longest = pc.max(pc.list_value_length(rankings.column("doc_ids"))).as_py() or 10
+    names = (*DEFAULT_MEASURES, *(COUNTED_MEASURES if counted else ()))
+    return [name.format(k=max(1, min(10, longest))) for name in names]
 
 
 def parse_all(names: Sequence[str], *, rel: float | None) -> list["Measure"]:
     """The measures, with `rel` as the threshold of those that have one and were written without it."""
+    from ragauge.evaluate import at_level
     from ragauge.measures import parse_measure
 
     measures = [parse_measure(name) for name in names]
-    return list(dict.fromkeys(measures if rel is None else [_with_rel(measure, rel) for measure in measures]))
+    return list(dict.fromkeys(measures if rel is None else [at_level(measure, rel) for measure in measures]))
 
 
-def _with_rel(measure: "Measure", rel: float) -> "Measure":
-    """The measure with `rel` in place of the default threshold; one written out stays."""
-    values = dict(measure.parameters)
-    default = {parameter.name: parameter.default for parameter in measure.definition.parameters}.get("rel")
-    if "rel" not in values or values["rel"] != default:
-        return measure
-    return replace(measure, parameters=tuple((values | {"rel": rel}).items()))
+def read_files(paths: Sequence[Path], format: str | None, ties: str | None, duplicates: str) -> list["Reading"]:
+    """The rankings of each file, a TREC run in the order of its lines where --ties input asks for it."""
+    from ragauge.io import scan_rankings
+
+    keep: Literal["error", "keep"] = "error" if duplicates == "error" else "keep"
+    order: Literal["input", "trec"] = "input" if ties == "input" else "trec"
+    return [scan_rankings(path, format=format, duplicates=keep, order=order) for path in paths]
 
 
-def _by_run(
-    judged: "pa.Table", scores: "pa.Table", measures: Sequence["Measure"], level: float
-) -> list[tuple[str, "Estimate"]]:
-    import pyarrow.compute as pc
+def together(readings: Sequence["Reading"]) -> "pa.Table":
+    """One table; runs that go by the same name in two files are told apart."""
+    if len(readings) == 1:
+        return readings[0].table
+    from ragauge.systems import named_apart
 
-    from ragauge.evaluate import estimates
-
-    pairs = []
-    for run in judged.column("run").unique().to_pylist():
-        mask = pc.equal(judged.column("run"), run)
-        pairs += [(run, e) for e in estimates(judged.filter(mask), scores.filter(mask), measures, level=level)]
-    return pairs
+    return named_apart([(reading.source, reading.table) for reading in readings])
 
 
-def _write_report(
-    path: Path, name: str, judged: "pa.Table", scores: "pa.Table", found: Sequence[tuple[str, "Estimate"]], rel: float
-) -> None:
+def resolved(policies: "Policies", readings: Sequence["Reading"], ties: str | None) -> "Policies":
+    """Without --ties, TREC runs go by trec_eval's order and files of other kinds by their own."""
+    from ragauge.io.ours import TREC_RUN
+
+    all_trec = all(reading.title == TREC_RUN for reading in readings)
+    return replace(policies, ties="trec") if ties is None and all_trec else policies
+
+
+def _write_report(path: Path, files: Sequence[Path], found: "Assessment", rel: float, notes: Sequence[str]) -> None:
+    from ragauge.measures import account
     from ragauge.report import score_report
 
-    by_run: dict[str, list[Estimate]] = {}
-    for run, estimate in found:
-        by_run.setdefault(run, []).append(estimate)
-    title = f"How good is the retrieval in {name}"
-    write_text(path, score_report(title=title, estimates=by_run, judged=judged, scores=scores, rel=rel))
+    names = [estimate.measure for estimates in found.estimates.values() for estimate in estimates]
+    page = score_report(
+        title=f"How good is the retrieval in {', '.join(file.name for file in files)}",
+        estimates=found.estimates,
+        judged=found.prepared.judged,
+        scores=found.scores.select(["query_id", "run", *dict.fromkeys(names)]),
+        rel=rel,
+        notes=(*account(found.prepared, found.n_queries), *notes),
+    )
+    write_text(path, page)
 
 
-def _echo(pairs: Sequence[tuple[str, "Estimate"]], n_rows: int, format: str) -> None:
-    runs = {run for run, _ in pairs}
-    several = len(runs) > 1
+def _echo(found: "Assessment", format: str, counts: "Counts") -> None:
+    several = len(found.estimates) > 1
+    estimates = [estimate for of_run in found.estimates.values() for estimate in of_run]
+    runs = [{"run": run} if several else {} for run, of_run in found.estimates.items() for _ in of_run]
     if format == "json":
-        measures = [({"run": run} if several else {}) | asdict(estimate) for run, estimate in pairs]
-        echo_json({"n_queries": n_rows // max(1, len(runs)), "measures": measures})
-        return
-    echo_records([({"run": run} if several else {}) | estimate_row(estimate) for run, estimate in pairs], format=format)
+        numbers = [{"measure": name, "run": run or None} | asdict(each) for (name, run), each in counts.items()]
+        told = _json(found, [run | asdict(each) for run, each in zip(runs, estimates, strict=True)])
+        echo_json(told | ({"relevant_counts": numbers} if numbers else {}))
+    elif format == "csv":
+        echo_records([run | row for run, row in zip(runs, csv_rows(estimates), strict=True)], format="csv")
+    else:
+        for run, of_run in found.estimates.items():
+            _echo_run(run if several else "", of_run)
+        _echo_account(found, estimates, count_lines(counts))
 
 
-def estimate_row(estimate: "Estimate") -> dict[str, Any]:
-    """An estimate as one row of a table."""
-    keys = ("measure", "mean", "low", "high", "n", "n_undefined", "judged")
-    return {key: getattr(estimate, key) for key in keys}
+def _echo_run(title: str, estimates: Sequence["Estimate"]) -> None:
+    echo_records(short_rows(estimates), format="table", title=title)
+    click.echo()
+    if bounds := bound_rows(estimates):
+        click.echo("The same mean, were the missing labels of retrieved documents known:")
+        echo_records(bounds, format="table")
+        click.echo()
+
+
+def _echo_account(found: "Assessment", estimates: Sequence["Estimate"], more: Sequence[str]) -> None:
+    """What was counted, and what the columns mean, in lines of at most 80 columns."""
+    from ragauge.measures import account
+
+    lines = [*account(found.prepared, found.n_queries), *more]
+    if any(estimate.n_tied for estimate in estimates):
+        lines.append(
+            f"tied: queries with equal scores and different labels in the top K; {TIES[found.prepared.policies.ties]}."
+        )
+    if not all(isnan(estimate.attainable) for estimate in estimates):
+        lines.append("max: the largest mean these labels allow.")
+    for line in lines:
+        click.echo(click.wrap_text(line, 80, subsequent_indent="  "))
+
+
+def _json(found: "Assessment", measures: list[dict[str, Any]]) -> dict[str, Any]:
+    prepared = found.prepared
+    return {
+        "n_queries": found.n_queries,
+        "measures": measures,
+        "policies": asdict(prepared.policies),
+        "coverage": [asdict(run) for run in prepared.runs],
+        "changes": asdict(prepared.changes),
+    }
+
+
+def csv_rows(estimates: Sequence["Estimate"]) -> list[dict[str, Any]]:
+    """Estimates as rows of a CSV file; bounds only where there are some."""
+    keys = ["measure", "mean", "low", "high", "n", "n_undefined", "judged", "n_tied", "attainable"]
+    if bound_rows(estimates):
+        keys += ["bound_low", "bound_high"]
+    return [{key: getattr(estimate, key) for key in keys} for estimate in estimates]
+
+
+def short_rows(estimates: Sequence["Estimate"]) -> list[dict[str, Any]]:
+    """Estimates as rows that fit 80 columns; tied and max only where there is something to say."""
+    columns: dict[str, list[Any]] = {
+        "measure": [each.measure for each in estimates],
+        "mean": [each.mean for each in estimates],
+        "low": [_known(each.low) for each in estimates],
+        "high": [_known(each.high) for each in estimates],
+        "n": [each.n for each in estimates],
+        "undef": [each.n_undefined for each in estimates],
+        "judged": [_known(each.judged) for each in estimates],
+        "tied": [each.n_tied for each in estimates],
+        "max": [_known(each.attainable) for each in estimates],
+    }
+    shown = {name: column for name, column in columns.items() if name not in ("tied", "max") or any(column)}
+    return [dict(zip(shown, row, strict=True)) for row in zip(*shown.values(), strict=True)]
+
+
+def bound_rows(estimates: Sequence["Estimate"]) -> list[dict[str, Any]]:
+    """The bounds of those that have some."""
+    return [
+        {"measure": each.measure, "worst": each.bound_low, "mean": each.mean, "best": each.bound_high}
+        for each in estimates
+        if not isnan(each.bound_low)
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else value

@@ -91,13 +91,15 @@ def _echo_table(records: Sequence[Mapping[str, Any]], title: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(title=title or None, box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
-    for key, value in (records[0] if records else {}).items():
-        is_number = isinstance(value, int | float)
+    table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    for key in records[0] if records else ():
+        is_number = any(isinstance(record[key], int | float) for record in records)
         table.add_column(key, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
     for record in records:
         table.add_row(*(_cell(value) for value in record.values()))
     width = None if sys.stdout.isatty() else 200
+    if title:
+        click.echo(title)
     Console(width=width, highlight=False, markup=False).print(table)
 
 

@@ -8,8 +8,8 @@ import polars as pl
 import pyarrow as pa
 
 from ragauge.measures import f_alpha, precision, t_alpha
-from ragauge.measures.gain import dcg, descending
-from ragauge.ragged import Ragged, from_arrow, segment_sum
+from ragauge.measures.gain import dcg
+from ragauge.ragged import Ragged, descending, from_arrow, segment_sum
 from ragauge.report.content import Record
 from ragauge.report.study_content import grade_records
 

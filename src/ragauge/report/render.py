@@ -25,7 +25,7 @@ from ragauge.report.score_content import interval_records, label_records, rank_r
 from ragauge.report.study_content import cell_records, coefficients_of, study_content
 from ragauge.results import Estimate
 
-__all__ = ["export_charts", "score_charts", "score_report", "study_charts", "study_report"]
+__all__ = ["export_charts", "page", "score_charts", "score_report", "study_charts", "study_report"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 EXPORT_WIDTH = 720
@@ -73,7 +73,7 @@ def score_report(
         worst_by=worst_by,
         n_worst=n_worst,
     )
-    return _page("score.html.j2", content, score_charts(estimates, judged, rel=rel))
+    return page("score.html.j2", content, score_charts(estimates, judged, rel=rel))
 
 
 def study_report(
@@ -105,7 +105,7 @@ def study_report(
     content = study_content(
         title=title, correlations=correlations, graded=graded, notes=notes, plan_text=plan_text, examples=examples
     )
-    return _page("study.html.j2", content, _page_charts(correlations, graded))
+    return page("study.html.j2", content, _page_charts(correlations, graded))
 
 
 def score_charts(
@@ -188,7 +188,12 @@ def _grade_charts(graded: pa.Table) -> dict[str, Chart]:
     return charts
 
 
-def _page(template: str, content: object, charts: Mapping[str, Chart]) -> str:
+def page(template: str, content: object, charts: Mapping[str, Chart]) -> str:
+    """The page of a template: `content` and the charts it places by name, with all that they need inside.
+
+    Raises:
+        MissingExtraError: vl-convert or jinja2 is not installed.
+    """
     jinja2 = optional_import("jinja2", purpose="write a report")
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),

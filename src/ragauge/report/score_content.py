@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ragauge.errors import InputError
 from ragauge.measures import parse_measure
-from ragauge.ragged import Ragged, from_arrow, positions
+from ragauge.ragged import Ragged, from_labels, positions
 from ragauge.report.content import Document, Fact, Record, finite, number, whole
 from ragauge.results import Estimate
 from ragauge.schema import JUDGED, check
@@ -35,7 +35,7 @@ KEYS = ("query_id", "run")
 
 @dataclass(frozen=True)
 class EstimateRow:
-    """One row of the table of estimates, numbers as text; `note` says what is undefined and why."""
+    """One row of the table of estimates, numbers as text, "" = there is none; `note` says what is undefined and why."""
 
     source: str
     mean: str
@@ -43,6 +43,9 @@ class EstimateRow:
     n: str
     n_undefined: str
     judged: str
+    tied: str
+    largest: str
+    bounds: str
     note: str
 
 
@@ -161,12 +164,12 @@ def rank_records(judged: pa.Table, rel: float) -> list[Record]:
 
 def _labels(judged: pa.Table) -> Ragged:
     """The labels; one that is not a finite number counts as unjudged."""
-    labels = from_arrow(judged.column("labels"))
+    labels = from_labels(judged.column("labels"))
     return Ragged(labels.values, labels.offsets, labels.valid & np.isfinite(labels.values))
 
 
 def _unit(measure: str) -> str:
-    low, high = parse_measure(measure).bounds
+    low, high = parse_measure(measure.partition(" (N_p")[0]).bounds  # less how N_p was estimated
     return "share" if low >= -1 and high <= 1 else "count"
 
 
@@ -220,16 +223,22 @@ def _estimate_rows(estimates: Mapping[str, Sequence[Estimate]]) -> dict[str, lis
 
 
 def _estimate_row(source: str, estimate: Estimate) -> EstimateRow:
-    known = isfinite(estimate.low) and isfinite(estimate.high)
     return EstimateRow(
         source=source,
         mean=number(estimate.mean, missing="undefined"),
-        interval=f"{number(estimate.low)} to {number(estimate.high)}" if known else "none",
+        interval=_range(estimate.low, estimate.high) or "none",
         n=f"{estimate.n:,}",
         n_undefined=f"{estimate.n_undefined:,}",
         judged=f"{100 * estimate.judged:.0f} %" if isfinite(estimate.judged) else "–",
+        tied=f"{estimate.n_tied:,}" if estimate.n_tied else "",
+        largest=number(estimate.attainable) if isfinite(estimate.attainable) else "",
+        bounds=_range(estimate.bound_low, estimate.bound_high),
         note=estimate.reason,
     )
+
+
+def _range(low: float, high: float) -> str:
+    return f"{number(low)} to {number(high)}" if isfinite(low) and isfinite(high) else ""
 
 
 def _labels_note(labels: Ragged) -> str:
@@ -295,7 +304,7 @@ def _card(ranking: Record, value: float, rel: float) -> QueryCard:
 def _document(
     rank: int, label: float | None, score: float | None, text: str | None, doc_id: str | None, *, rel: float
 ) -> Document:
-    known = finite(label)
+    known = None if label is None or label < 0 else finite(label)
     relevant = None if known is None else known >= rel
     shown = text or (f"(text not in the file; document id {doc_id})" if text is None else "")
     return Document(rank, whole(known, missing="unjudged"), number(score), shown, relevant)

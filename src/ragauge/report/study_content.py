@@ -27,7 +27,7 @@ __all__ = [
 
 COEFFICIENTS = {"spearman": "Spearman", "pearson": "Pearson", "tau_b": "Kendall tau-b", "tau_c": "Stuart tau-c"}
 """Name in the table -> name on the page, in the order shown."""
-BASELINES = ("n_p", "P", "R")
+BASELINES = ("n_p", "P", "R", "DCG")
 WITH_ALPHA = ("F", "Fe", "T")
 HIGH_PRECISION = 0.5
 """From this P on, a low grade is surprising: at least half of the documents were relevant."""

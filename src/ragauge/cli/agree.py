@@ -1,0 +1,161 @@
+"""`ragauge agree`: do the raters agree, people, models or both."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
+from ragauge.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ragauge.results import Agreement, Coefficient
+
+SUMMARY = ("agreement", "kappa_quadratic", "alpha_ordinal")
+"""What a line about a pair of raters shows; with words for ratings `WORDS`."""
+
+WORDS = ("agreement", "kappa", "alpha_nominal")
+MAX_MATRICES = 3
+MAX_COLUMNS = 9
+
+
+@click.command("agree")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--unit", "units", multiple=True, help="Column(s) that name what was rated; then FILE is any table.")
+@click.option("--rater", "raters", multiple=True, help="Column that names the rater; or one column a rater.")
+@click.option("--rating", help="Column with the rating; without it, each --rater is a rater's own column.")
+@click.option("--cluster", help="Column of what belongs together, such as the query. Default: each unit on its own.")
+@click.option("--rel", type=float, help="Compare relevant or not, from this label on, instead of grades.")
+@click.option("--confusion", is_flag=True, help="A confusion matrix for every pair, however many there are.")
+@click.option("--bootstrap", type=click.IntRange(1), default=1000, show_default=True, help="Replicates for intervals.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@quiet_option
+def agree_command(
+    files: tuple[Path, ...],
+    units: tuple[str, ...],
+    raters: tuple[str, ...],
+    rating: str | None,
+    cluster: str | None,
+    rel: float | None,
+    confusion: bool,
+    bootstrap: int,
+    seed: int,
+    level: float,
+    format: str,
+    quiet: bool,
+) -> None:
+    """Say how far raters agree: Krippendorff's alpha, kappa, AC1, with intervals over queries.
+
+    FILES are labels in any format (qrels, CSV, JSONL, Parquet); the rater is the judge, or the file's name where no
+    judge is named. With --unit and --rater a file is any table of ratings, long or wide.
+
+    \b
+    Examples:
+      ragauge agree people.csv model.jsonl
+      ragauge agree ratings.csv --unit answer --rater who --rating grade
+      ragauge agree grades.tsv --unit query_id --unit doc_id \\
+        --rater anna --rater ben --cluster query_id
+    """
+    from ragauge.stats import joint_agreement, pairwise_agreement
+
+    table = _read(files, units, raters, rating, cluster)
+    names = table.column("rater").to_pylist()
+    if len(set(names)) < 2:
+        raise InputError(f"agreement needs two raters, found {', '.join(sorted(set(names))) or 'none'}")
+    ratings = _numbers_or_words(table.column("rating").to_pylist(), rel)
+    columns = (table.column("unit_id").to_pylist(), names, ratings)
+    options = {"resamples": bootstrap, "seed": seed, "level": level, "clusters": table.column("cluster").to_pylist()}
+    together = joint_agreement(*columns, **options)
+    pairs = pairwise_agreement(*columns, **options)
+    if format == "json":
+        echo_json({"together": asdict(together), "pairs": [asdict(pair) for pair in pairs]})
+    elif format == "csv":
+        several = [together] if len(together.raters) > 2 else []
+        echo_records([row for one in [*several, *pairs] for row in _csv_rows(one)], format="csv")
+    else:
+        _echo(together, pairs, confusion)
+    for one in [together, *(pairs if len(together.raters) > 2 else [])]:
+        for text in one.warnings:
+            note(f"{' - '.join(one.raters)}: {text}.", quiet=quiet)
+
+
+def _read(
+    files: Sequence[Path], units: Sequence[str], raters: Sequence[str], rating: str | None, cluster: str | None
+) -> "pa.Table":
+    """RATINGS from the one table of ratings, or from all files of labels."""
+    from ragauge.io import label_ratings, read_labels, read_ratings
+
+    if not (units or raters or rating or cluster):
+        names = [file.name for file in files]
+        by_name = {str(file) if names.count(file.name) > 1 else file.name: read_labels(file) for file in files}
+        return label_ratings(by_name)
+    if len(files) > 1:
+        raise InputError(f"with --unit and --rater there is one file of ratings, got {len(files)}")
+    return read_ratings(files[0], units=units, raters=raters, rating=rating, cluster=cluster)
+
+
+def _numbers_or_words(ratings: Sequence[str | None], rel: float | None) -> list[Any]:
+    """Numbers where all are; 1 or 0 from `rel` on where it is given."""
+    try:
+        numbers = [None if one is None else float(one) for one in ratings]
+    except ValueError as error:
+        if rel is not None:
+            raise InputError(f"--rel needs ratings that are numbers: {error}") from error
+        return list(ratings)
+    return [None if one is None else float(one >= rel) for one in numbers] if rel is not None else list(numbers)
+
+
+def _echo(together: "Agreement", pairs: Sequence["Agreement"], confusion: bool) -> None:
+    click.echo(_title(together))
+    echo_records([_row(one) for one in together.coefficients], format="table")
+    if len(together.raters) > 2 and pairs:
+        click.echo("Two at a time")
+        echo_records([_pair_row(pair) for pair in pairs], format="table")
+    small = len(together.categories) <= MAX_COLUMNS and len(pairs) <= MAX_MATRICES
+    for pair in pairs if confusion or small else []:
+        click.echo(f"Rows: {pair.raters[0]}. Columns: {pair.raters[1]}.")
+        echo_records(_matrix(pair), format="table")
+
+
+def _title(found: "Agreement") -> str:
+    raters = " and ".join(found.raters) if len(found.raters) == 2 else f"{len(found.raters)} raters together"
+    return f"{raters}: {found.n_ratings} ratings of {found.n_units} units in {found.n_clusters} clusters"
+
+
+def _row(one: "Coefficient") -> dict[str, Any]:
+    return {"coefficient": one.name, "value": one.value, "interval": _interval(one)}
+
+
+def _pair_row(pair: "Agreement") -> dict[str, Any]:
+    names = SUMMARY if "alpha_ordinal" in {one.name for one in pair.coefficients} else WORDS
+    first, *others = (pair.coefficient(name) for name in names)
+    shown = {one.name: f"{one.value:.2f} {_interval(one, 2)}" for one in others}
+    return {"raters": " - ".join(pair.raters), "units": pair.n_units, first.name: first.value} | shown
+
+
+def _interval(one: "Coefficient", digits: int = 3) -> str:
+    if isnan(one.low):
+        return one.reason if digits > 2 else ""
+    return f"{one.low:.{digits}f}..{one.high:.{digits}f}"
+
+
+def _matrix(pair: "Agreement") -> list[dict[str, Any]]:
+    names = [one if isinstance(one, str) else f"{one:g}" for one in pair.categories]
+    rows = [
+        {"": name} | dict(zip(names, counts, strict=True)) | {"sum": sum(counts)}
+        for name, counts in zip(names, pair.confusion, strict=True)
+    ]
+    columns = [sum(counts) for counts in zip(*pair.confusion, strict=True)]
+    return [*rows, {"": "sum"} | dict(zip(names, columns, strict=True)) | {"sum": sum(columns)}]
+
+
+def _csv_rows(found: "Agreement") -> list[dict[str, Any]]:
+    about = {"raters": " - ".join(found.raters), "n_units": found.n_units, "n_clusters": found.n_clusters}
+    return [about | asdict(one) for one in found.coefficients]

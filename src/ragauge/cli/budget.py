@@ -1,0 +1,95 @@
+"""`ragauge budget`: how many labels a mean takes, and which way of labelling is cheapest."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
+from ragauge.errors import InputError
+
+if TYPE_CHECKING:
+    from ragauge.stats import Spread
+
+
+@click.command("budget")
+@click.argument("rankings", type=click.Path(path_type=Path), required=False)
+@click.option("--within", "half_width", type=float, default=0.02, show_default=True, help="Half width wanted.")
+@click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="K of P@K or T@K.")
+@click.option("--labels", type=click.Path(path_type=Path), help="Labels of RANKINGS, if not inside.")
+@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@click.option("--mean", type=float, help="Expected share of relevant documents. Default: from RANKINGS, else 0.5.")
+@click.option("--icc", type=float, help="How alike labels of one query are. Default: from RANKINGS, else 0.25.")
+@click.option("--correlation", type=float, default=0.0, help="Of a proxy known for all queries with P@K, if any.")
+@click.option("--query-cost", type=float, default=0.0, show_default=True, help="What a query costs, in labels.")
+@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@quiet_option
+def budget_command(
+    rankings: Path | None,
+    half_width: float,
+    top: int,
+    labels: Path | None,
+    rel: float | None,
+    mean: float | None,
+    icc: float | None,
+    correlation: float,
+    query_cost: float,
+    level: float,
+    format: str,
+    quiet: bool,
+) -> None:
+    """Say how many labels the mean of P@K or T@K takes to be known within +-0.02.
+
+    RANKINGS, if given, are ones that are labelled already; they tell the mean and the icc. One random document of each
+    query needs the fewest labels, and gives the mean alone; ragauge draw draws them.
+
+    \b
+    Examples:
+      ragauge budget --within 0.02 -k 10
+      ragauge budget labelled.jsonl --within 0.05 --query-cost 2
+    """
+    from ragauge.stats import label_plans
+
+    spread = _spread(rankings, labels, top, rel, quiet) if rankings else None
+    used_mean = mean if mean is not None else spread.mean if spread else 0.5
+    used_icc = icc if icc is not None else max(0.0, spread.icc) if spread else 0.25
+    plans = label_plans(
+        half_width,
+        cutoff=top,
+        mean=used_mean,
+        icc=used_icc,
+        correlation=correlation,
+        query_cost=query_cost,
+        level=level,
+    )
+    if format == "json":
+        echo_json({"mean": used_mean, "icc": used_icc, "plans": [asdict(plan) for plan in plans]})
+        return
+    note(f"mean {used_mean:.3f}, icc {used_icc:.3f}, +-{half_width:g} at level {level:g}", quiet=quiet)
+    rows = [{"design": p.design, "queries": p.queries, "labels": p.labels} for p in plans]
+    costs = [{"cost": f"{p.cost:g}"} if query_cost else {} for p in plans]
+    echo_records([row | cost for row, cost in zip(rows, costs, strict=True)], format=format)
+
+
+def _spread(rankings: Path, labels: Path | None, top: int, rel: float | None, quiet: bool) -> "Spread":
+    """Mean and icc of the labels in the top K."""
+    import numpy as np
+
+    from ragauge.evaluate import labels_are_probabilities
+    from ragauge.io import read_labels, read_rankings
+    from ragauge.measures import judge
+    from ragauge.ragged import from_arrow, head
+    from ragauge.stats import label_spread
+
+    judged = judge(read_rankings(rankings), read_labels(labels) if labels else None)
+    cut = rel if rel is not None else 0.5 if labels_are_probabilities(judged) else 1.0
+    read = head(from_arrow(judged.column("labels")), top)
+    row = np.repeat(np.arange(read.n_rows), read.lengths)
+    known = read.valid & (read.values >= 0)
+    spread = label_spread((read.values[known] >= cut).astype(np.float64), row[known])
+    if np.isnan(spread.icc) or not 0 < spread.mean < 1:
+        raise InputError(f"labels of the top {top} in {rankings} do not vary enough to plan by; give --mean and --icc")
+    note(f"from {spread.n_queries} queries with labels in the top {top}", quiet=quiet)
+    return replace(spread, icc=min(1.0, spread.icc))

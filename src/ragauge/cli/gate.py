@@ -1,0 +1,206 @@
+"""`ragauge gate`: rules in, exit code out; for continuous integration."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+import click
+
+from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
+from ragauge.errors import InputError
+
+if TYPE_CHECKING:
+    from ragauge.gate import Verdict
+
+SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
+
+
+@click.command("gate")
+@click.argument("rules_and_rankings", nargs=-1, required=True, metavar="RULE ... RANKINGS")
+@click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
+@click.option("--run", help="Which run, where a file holds several.")
+@click.option(
+    "--on", type=click.Choice(["interval", "point"]), default="interval", show_default=True, help="Decide on it."
+)
+@click.option(
+    "--undecided", type=click.Choice(["fail", "pass"]), default="fail", show_default=True, help="What it counts as."
+)
+@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--cluster", type=click.Path(path_type=Path), help="File: query_id, and what the query belongs to.")
+@click.option("--cluster-by", help="Column of that file, such as session_id, if it has several.")
+@click.option("--junit", type=click.Path(path_type=Path), help="Write the verdicts as JUnit XML to this file.")
+@click.option(
+    "--github-summary",
+    is_flag=False,
+    flag_value="",
+    metavar="[FILE]",
+    help=f"Append the verdicts as Markdown to this file. Default: ${SUMMARY_VARIABLE}.",
+)
+@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@quiet_option
+@click.pass_context
+def gate_command(
+    ctx: click.Context,
+    rules_and_rankings: tuple[str, ...],
+    labels: Path | None,
+    run: str | None,
+    on: Any,
+    undecided: Any,
+    level: float,
+    cluster: Path | None,
+    cluster_by: str | None,
+    junit: Path | None,
+    github_summary: str | None,
+    format: str,
+    quiet: bool,
+) -> None:
+    """Pass (exit 0) or fail (exit 1) RANKINGS by rules on their measures.
+
+    A rule passes when the whole interval satisfies it, fails when none of it does, and is undecided between. What
+    cannot be scored fails. Baselines and RANKINGS are rankings, or scores from "ragauge score --per-query".
+
+    \b
+    Examples:
+      ragauge gate "T(alpha=0.3)@10 >= 0.25" "Judged@10 >= 0.9" new.jsonl
+      ragauge gate "delta P@10 > -0.02 vs old.run" new.run --labels qrels.txt
+    """
+    from ragauge.gate import check_rules, read_source
+    from ragauge.io import read_clusters, read_labels
+    from ragauge.rules import parse_rule
+
+    summary = _summary_file(github_summary)
+    rules, rankings = _told_apart(rules_and_rankings)
+    verdicts = check_rules(
+        [parse_rule(rule) for rule in rules],
+        read_source(rankings, run=run),
+        read_labels(labels) if labels else None,
+        clusters=read_clusters(cluster, cluster_by) if cluster else None,
+        level=level,
+        on=on,
+        undecided=undecided,
+    )
+    if junit:
+        write_text(junit, junit_xml(verdicts, rankings))
+        note(f"JUnit: {junit}", quiet=quiet)
+    if summary:
+        _append(summary, markdown(verdicts, rankings))
+        note(f"Summary: {summary}", quiet=quiet)
+    _echo(verdicts, rankings, format)
+    ctx.exit(0 if all(verdict.passed for verdict in verdicts) else 1)
+
+
+def junit_xml(verdicts: Sequence["Verdict"], name: str) -> str:
+    """The verdicts as a test suite, one case a rule."""
+    n_failed = sum(not verdict.passed for verdict in verdicts)
+    suite = ElementTree.Element(
+        "testsuite", name="ragauge gate", tests=str(len(verdicts)), failures=str(n_failed), errors="0", skipped="0"
+    )
+    for verdict in verdicts:
+        case = ElementTree.SubElement(suite, "testcase", classname=name, name=verdict.rule)
+        if verdict.passed:
+            told = ElementTree.SubElement(case, "system-out")
+        else:
+            told = ElementTree.SubElement(case, "failure", message=_explained(verdict), type=verdict.outcome)
+        told.text = str(verdict)
+    ElementTree.indent(suite)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
+
+
+def markdown(verdicts: Sequence["Verdict"], name: str) -> str:
+    """The verdicts as a section with a table."""
+    passed = sum(verdict.passed for verdict in verdicts)
+    rows = [_row(verdict) for verdict in verdicts]
+    lines = [
+        f"### Retrieval quality of {_escaped(name)}: {passed} of {len(verdicts)} rules hold",
+        "",
+        "| " + " | ".join(rows[0]) + " |",
+        "|" + "---|" * len(rows[0]),
+        *("| " + " | ".join(_escaped(_shown(value)) for value in row.values()) + " |" for row in rows),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _told_apart(arguments: Sequence[str]) -> tuple[list[str], str]:
+    """The rules, and the one file: a rule holds a comparison, and is no file that is there."""
+    rules = [one for one in arguments if any(sign in one for sign in "<>=≤≥") and not Path(one).is_file()]
+    files = [one for one in arguments if one not in rules]
+    if len(files) != 1:
+        found = ", ".join(map(repr, files)) or "none"
+        raise InputError(f"give rules, such as 'P@10 >= 0.4', and one file of rankings; files found: {found}")
+    return rules, files[0]
+
+
+def _summary_file(given: str | None) -> Path | None:
+    if given is None:
+        return None
+    if given and any(sign in given for sign in "<>"):
+        raise InputError(f"--github-summary took {given!r} for its file; put the option last, or write =FILE")
+    name = given or os.environ.get(SUMMARY_VARIABLE)
+    if not name:
+        raise InputError(f"--github-summary needs a file where ${SUMMARY_VARIABLE} is not set")
+    return Path(name)
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another file") from error
+
+
+def _echo(verdicts: Sequence["Verdict"], name: str, format: str) -> None:
+    if format == "json":
+        passed = all(verdict.passed for verdict in verdicts)
+        echo_json({"rankings": name, "passed": passed, "rules": [asdict(verdict) for verdict in verdicts]})
+    elif format == "csv":
+        echo_records([asdict(verdict) for verdict in verdicts], format="csv")
+    else:
+        echo_records([_row(verdict) for verdict in verdicts], format="table")
+        for verdict in verdicts:
+            if verdict.outcome != "pass":
+                click.echo(f"\n{verdict.rule}\n    {_explained(verdict)}")
+
+
+def _row(verdict: "Verdict") -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome,
+        "rule": verdict.rule,
+        "value": verdict.value,
+        f"{100 * verdict.level:g} % interval": _interval(verdict),
+        "n": verdict.n,
+        "undef.": verdict.n_undefined,
+        "empty": verdict.n_missing,
+        "judged": "?" if isnan(verdict.judged) else f"{verdict.judged:.0%}",
+    }
+
+
+def _explained(verdict: "Verdict") -> str:
+    """Why it did not pass."""
+    if isnan(verdict.value):
+        return f"fails, as it cannot be computed: {verdict.reason}"
+    if isnan(verdict.low):
+        return f"{verdict.outcome}, as there is no interval: {verdict.reason}"
+    if verdict.outcome == "undecided":
+        return f"undecided: {_interval(verdict)} lies on both sides; more queries narrow it"
+    return f"fails: {verdict.value:.3f}, interval {_interval(verdict)}"
+
+
+def _interval(verdict: "Verdict") -> str:
+    return "" if isnan(verdict.low) else f"{verdict.low:.3f} to {verdict.high:.3f}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, float):
+        return "undefined" if isnan(value) else f"{value:.3f}"
+    return str(value)
+
+
+def _escaped(text: str) -> str:
+    """Text that neither ends a cell nor becomes markup."""
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

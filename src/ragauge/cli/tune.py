@@ -1,0 +1,137 @@
+"""`ragauge tune`: how many documents to return."""
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ragauge.cli.score import parse_all
+from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
+from ragauge.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ragauge.tune import Candidate, Tuned
+
+N_SHOWN = 11
+"""Candidates in the table, besides the best one, its neighbours and today's."""
+ENOUGH_JUDGED = 0.9
+"""With a smaller share of judged documents there is a warning: where labels end, candidates cannot be told apart."""
+
+
+@click.command("tune")
+@click.argument("rankings", type=click.Path(path_type=Path))
+@click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
+@click.option("-m", "--measure", "name", help="T or F; its K is the most that may be returned. Default: T@20.")
+@click.option("--today", type=click.IntRange(1), default=10, show_default=True, help="Documents returned now.")
+@click.option(
+    "--by", type=click.Choice(["cutoff", "score"]), default="cutoff", show_default=True, help="What to choose."
+)
+@click.option("--run", help="Which run, where the file holds several.")
+@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts the queries are split in.")
+@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--resamples", type=click.IntRange(2), default=2000, show_default=True, help="Bootstrap samples.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of folds and samples.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write a report with a picture to this file.")
+@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@quiet_option
+def tune_command(
+    rankings: Path,
+    labels: Path | None,
+    name: str | None,
+    today: int,
+    by: Any,
+    run: str | None,
+    rel: float | None,
+    folds: int,
+    level: float,
+    resamples: int,
+    seed: int,
+    html: Path | None,
+    format: str,
+    quiet: bool,
+) -> None:
+    """Choose how many documents of RANKINGS to return, or from which score on.
+
+    What is best on these queries looks better than it is; the gain that is reported is cross-validated.
+
+    \b
+    Examples:
+      ragauge tune deep.jsonl -m "T(alpha=0.3)@50" --today 10
+      ragauge tune dense.run --labels qrels.txt -m "F@50" --by score
+    """
+    from ragauge.evaluate import labels_are_probabilities
+    from ragauge.io import read_labels, read_rankings
+    from ragauge.systems import judge_systems
+    from ragauge.tune import tune_cutoff
+
+    table = _one_run(read_rankings(rankings), run, rankings)
+    judged = judge_systems(table, read_labels(labels) if labels else None).judged
+    if rel is None and labels_are_probabilities(judged):
+        rel = 0.5
+        note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
+    (measure,) = parse_all([name or f"T@{max(20, today)}"], rel=rel)
+    found = tune_cutoff(judged, measure, today=today, by=by, folds=folds, level=level, resamples=resamples, seed=seed)
+    if found.judged < ENOUGH_JUDGED:
+        what = "count neither way" if measure.name == "T" else "count as not relevant"
+        note(f"Warning: {found.judged:.0%} of the first {measure.cutoff} are judged; the others {what}.", quiet=quiet)
+    if html:
+        from ragauge.report import tuning_report
+
+        write_text(html, tuning_report(title=f"How much of {rankings.name} to return", found=found))
+        note(f"Report: {html}", quiet=quiet)
+    _echo(found, format)
+
+
+def _one_run(rankings: "pa.Table", run: str | None, path: Path) -> "pa.Table":
+    import pyarrow.compute as pc
+
+    names = pc.unique(rankings.column("run")).to_pylist()
+    if run not in names and not (run is None and len(names) == 1):
+        raise InputError(f"name one of the runs of {path} with --run: {', '.join(names)}")
+    return rankings if run is None else rankings.filter(pc.equal(rankings.column("run"), run))
+
+
+def _echo(found: "Tuned", format: str) -> None:
+    if format == "json":
+        echo_json(asdict(found))
+    elif format == "csv":
+        echo_records([asdict(one) for one in found.candidates], format="csv")
+    else:
+        echo_records([_row(one, found) for one in _shown(found)], format="table", title=found.measure)
+        click.echo(_summary(found))
+
+
+def _shown(found: "Tuned") -> list["Candidate"]:
+    """Today's, the best and its neighbours, and others evenly spread."""
+    last = len(found.candidates) - 1
+    best = found.candidates.index(found.best)
+    places = {round(last * i / (N_SHOWN - 1)) for i in range(N_SHOWN)} | {max(0, best - 1), best, min(last, best + 1)}
+    places |= {at for at, one in enumerate(found.candidates) if one == found.today}
+    shown = [found.candidates[at] for at in sorted(places)]
+    return shown if found.today in shown else [found.today, *shown]
+
+
+def _row(one: "Candidate", found: "Tuned") -> dict[str, Any]:
+    marks = [word for word, marked in (("best here", found.best), ("today", found.today)) if one == marked]
+    return {
+        "return": f"top {one.value:g}" if one.by == "cutoff" else f"score >= {one.value:.6g}",
+        "mean": one.mean,
+        "documents": one.n_returned,
+        "precision": one.precision,
+        "": ", ".join(marks),
+    }
+
+
+def _summary(found: "Tuned") -> str:
+    undefined = f", {found.n_undefined} more undefined" if found.n_undefined else ""
+    chosen = ", ".join(f"{value:.6g}" for value in found.chosen)
+    return (
+        f"Gain to expect over the top {found.today.value:g}: {found.gain:+.3f}, {100 * found.level:g} % interval "
+        f"{found.low:+.3f} to {found.high:+.3f}\n"
+        f"  cross-validated on {found.n} queries{undefined}; chosen in {len(found.chosen)} folds: {chosen}\n"
+        f"In-sample gain of the best: {found.gain_in_sample:+.3f} (too high: it was chosen by these queries)"
+    )

@@ -1,0 +1,131 @@
+"""`ragauge correlate`: its columns, what is computed only when asked for, and bad input."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from ragauge.io import write_graded_json, write_table
+from ragauge.schema import GRADED
+
+
+def study_rows():
+    """Two data sets of 30 queries, K = N_p and 2 N_p; the grade follows recall, with noise."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for dataset in ("nq", "arxiv"):
+        for number in range(30):
+            n_relevant, ease = int(rng.integers(2, 9)), rng.beta(2, 2)
+            found = int(rng.binomial(n_relevant, ease))
+            ranking = rng.permutation([1.0] * found + [0.0] * (2 * n_relevant - found))
+            for cutoff in (n_relevant, 2 * n_relevant):
+                n_p = int(ranking[:cutoff].sum())
+                rows.append(
+                    {
+                        "query_id": f"{dataset}-{number}",
+                        "dataset": dataset,
+                        "embedder": "e5",
+                        "n_candidates": 50,
+                        "n_relevant": n_relevant,
+                        "cutoff": cutoff,
+                        "grade": float(np.clip(round(1 + 4 * n_p / n_relevant + rng.normal()), 1, 5)),
+                        "labels": ranking[:cutoff].tolist(),
+                    }
+                )
+    return pa.Table.from_pylist(rows, schema=GRADED)
+
+
+@pytest.fixture
+def graded(tmp_path):
+    path = tmp_path / "graded.parquet"
+    write_table(study_rows(), path)
+    return path
+
+
+def rows_of(ran):
+    return json.loads(ran.out)["correlations"]
+
+
+def test_table_fits_80_columns_and_the_legend_explains_what_is_there(ragauge, graded):
+    ran = ragauge("correlate", graded, "--by", "all", "--held-out", "folds")
+    assert ran.code == 0
+    assert "nq  e5  all  (30 queries, 60 answers; Fe(x=2): 0)" in ran.out
+    assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 80
+    assert "held out" in ran.out and "at an alpha that other queries chose" in ran.err
+    assert "within" in ran.out and "corrected" not in ran.out + ran.err
+
+
+def test_bootstrap_adds_the_corrected_maximum_with_its_interval(ragauge, graded):
+    ran = ragauge("correlate", graded, "--by", "width", "--bootstrap", 50, "--seed", 3)
+    assert ran.code == 0
+    assert "corrected" in ran.out and "within" not in ran.out
+    assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 83  # 79 where no bound is negative
+    assert ran.out == ragauge("correlate", graded, "--by", "width", "--bootstrap", 50, "--seed", 3, "--quiet").out
+
+
+def test_json_holds_four_coefficients_and_the_one_asked_for(ragauge, graded):
+    rows = rows_of(ragauge("correlate", graded, "--coefficient", "gamma", "--format", "json", "--quiet"))
+    assert {row["coefficient"] for row in rows} == {"spearman", "pearson", "tau_b", "tau_c", "gamma"}
+    assert {row["corrected_value"] for row in rows} == {None}
+
+
+def test_csv_has_the_rows_of_the_coefficient_shown(ragauge, graded):
+    ran = ragauge("correlate", graded, "--coefficient", "somers_yx", "--format", "csv", "--quiet")
+    rows = list(csv.DictReader(io.StringIO(ran.out)))
+    assert {row["coefficient"] for row in rows} == {"somers_yx"}
+    assert {row["measure"] for row in rows} >= {"n_p", "P", "R", "DCG", "F"}
+
+
+def test_a_public_file_gives_what_our_parquet_gives(ragauge, graded, tmp_path):
+    write_graded_json(study_rows(), tmp_path / "samples_graded.json")
+    one, other = (
+        rows_of(ragauge("correlate", path, "--format", "json", "--quiet"))
+        for path in (graded, tmp_path / "samples_graded.json")
+    )
+    for mine, theirs in zip(one, other, strict=True):
+        if mine["measure"] != "Fe(x=2)":  # the public file knows the top 2K of K = N_p, ours here does not
+            assert mine == {k: pytest.approx(v, abs=1e-12) if isinstance(v, float) else v for k, v in theirs.items()}
+
+
+def test_alphas_of_a_grid_reach_no_higher_than_all_of_them(ragauge, graded):
+    exact, grid = (
+        rows_of(ragauge("correlate", graded, "--by", "all", "--alphas", alphas, "--format", "json", "--quiet"))
+        for alphas in ("exact", "grid")
+    )
+    for one, other in zip(exact, grid, strict=True):
+        assert one["best_value"] is None or one["best_value"] >= other["best_value"] - 1e-9
+
+
+def test_alpha_may_be_chosen_on_the_other_data_sets(ragauge, graded):
+    ran = ragauge("correlate", graded, "--by", "all", "--held-out", "datasets")
+    assert "at an alpha that other data sets chose" in ran.err
+    assert ran.code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--level", "1"], "0<x<1"),
+        (["--bootstrap", "-5"], "x>=0"),
+        (["--coefficient", "tau_d"], "tau_d"),
+        (["--alphas", "fine"], "fine"),
+    ],
+)
+def test_bad_options_are_refused(ragauge, graded, options, message):
+    ran = ragauge("correlate", graded, *options)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_a_parquet_file_without_the_columns_is_refused(ragauge, tmp_path):
+    write_table(pa.table({"query_id": ["a"]}), tmp_path / "other.parquet")
+    ran = ragauge("correlate", tmp_path / "other.parquet")
+    assert ran.code == 2
+    assert "no column 'dataset'" in ran.err
+    (tmp_path / "no.parquet").write_text("no")
+    ran = ragauge("correlate", tmp_path / "no.parquet")
+    assert ran.code == 2
+    assert "no.parquet cannot be read as Parquet" in ran.err
