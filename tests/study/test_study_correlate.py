@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from scipy import stats
 
@@ -14,11 +15,11 @@ from ragauge.errors import InputError, SchemaError
 from ragauge.io import read_graded
 from ragauge.measures import parse_measure
 from ragauge.schema import CORRELATIONS, GRADED
+from ragauge.stats.alpha import GRID_ALPHAS
 from ragauge.study import correlate
-from ragauge.study.correlate import ALPHAS
 
 BENCH = runpy.run_path(str(Path(__file__).parents[2] / "bench" / "correlate_60k.py"))
-MEASURES = ["n_p", "P", "R", "F", "Fe(x=2)", "T(form=count)", "nDCG(ideal=retrieved)", "nDCG(ideal=qrels)"]
+MEASURES = ["n_p", "P", "R", "DCG", "F", "Fe(x=2)", "T(form=count)", "nDCG(ideal=retrieved)", "nDCG(ideal=qrels)"]
 COEFFICIENTS = ["spearman", "pearson", "tau_b", "tau_c"]
 
 
@@ -236,8 +237,9 @@ def test_data_sets_and_embedders_are_segments_of_their_own():
 
 def test_progress_is_told_of_each_segment():
     steps = []
-    correlate(table_of(answer("a", "1", 2, 1), answer("b", "11", 2, 1)), on_progress=steps.append)
-    assert steps == [1, 1]
+    rows = table_of(answer("a", "1", 2, 1), answer("b", "11", 2, 1))
+    correlate(rows, on_progress=lambda finished, total: steps.append((finished, total)))
+    assert steps == [(1, 2), (2, 2)]
 
 
 def test_no_rows_give_no_correlations():
@@ -255,9 +257,12 @@ def test_unjudged_documents_fill_a_slot_and_are_not_negative():
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ([], {"by": "query"}, "by must be 'ratio' or 'width', got 'query'"),
+        ([], {"by": "query"}, "by must be 'ratio', 'width' or 'all', got 'query'"),
         ([], {"alphas": [0.5, 1.5]}, r"alphas must be at least one number in 0..1, got \[0.5, 1.5\]"),
         ([], {"alphas": []}, "alphas must be at least one number"),
+        ([], {"coefficients": ["tau_d"]}, "coefficients must be among spearman, .*, got tau_d"),
+        ([], {"bootstrap": -1}, "bootstrap must be 0"),
+        ([], {"held_out": "queries"}, "held_out must be 'folds', 'datasets' or None, got 'queries'"),
         ([answer("a", "1", 0, 3)], {}, r"row 1 \(query 'a', e5, K=1\): n_relevant is below 1"),
         ([answer("a", "", 2, 3)], {}, "cutoff is below 1"),
         ([answer("a", "110", 2, 3, cutoff=2)], {}, "there are more labels than the cutoff"),
@@ -280,6 +285,119 @@ def test_table_without_a_column_is_refused():
         correlate(HALF_RATIO.drop_columns(["labels"]))
 
 
+def study(n_queries, *, seed=0, ratios=(0.5, 1, 2), datasets=("nq",), embedders=("e5",)):
+    """Graded answers of a made-up study: hits overdispersed, the grade a noisy step of recall."""
+    rng, rows = np.random.default_rng(seed), []
+    for dataset in datasets:
+        for number in range(n_queries):
+            n_relevant, ease = int(rng.integers(1, 6)) * 2, rng.beta(2, 2)
+            for embedder in embedders:
+                order = rng.random(40) < ease * np.linspace(1, 0, 40)
+                for ratio in ratios:
+                    top = order[: int(ratio * n_relevant)]
+                    top = top & (np.cumsum(top) <= n_relevant)
+                    grade = int(np.clip(1 + 4 * top.sum() / n_relevant + rng.normal(), 1, 5))
+                    labels = "".join(str(int(label)) for label in top)
+                    rows.append(answer(f"q{number}", labels, n_relevant, grade, dataset=dataset, embedder=embedder))
+    return table_of(*rows)
+
+
+def test_all_seven_coefficients_can_be_asked_for():
+    found = correlate(study(30), coefficients=("somers_yx", "gamma", "somers_xy"), by="all")
+    row = the(found, "R", "somers_yx")
+    assert {r["coefficient"] for r in found.to_pylist()} == {"somers_yx", "gamma", "somers_xy"}
+    tau = the(correlate(study(30), by="all"), "R", "tau_b")["value"]
+    assert row["value"] * the(found, "R", "somers_xy")["value"] == pytest.approx(tau**2)
+
+
+def test_batches_give_the_table_of_the_whole():
+    rows = study(40, datasets=("nq", "arxiv"), embedders=("e5", "bge"))
+    whole, batches = correlate(rows), correlate(iter(rows.to_batches(max_chunksize=37)))
+    assert without_nan(whole) == without_nan(batches)
+
+
+def without_nan(table):
+    """Records with NaN as a word, so that they can be compared."""
+    return [{key: "NaN" if value != value else value for key, value in row.items()} for row in table.to_pylist()]
+
+
+def test_error_in_a_later_batch_names_the_row_of_the_whole():
+    rows = table_of(answer("a", "1", 2, 3), answer("b", "1", 2, 3), answer("c", "1", 0, 3))
+    with pytest.raises(InputError, match=r"row 3 \(query 'c'"):
+        correlate(iter(rows.to_batches(max_chunksize=2)))
+
+
+def test_exact_maximum_is_no_less_than_that_of_any_grid():
+    rows = study(60)
+    exact, grid, log = (correlate(rows, by="all", alphas=alphas) for alphas in ("exact", "grid", "log"))
+    for measure in ("F", "T(form=count)"):
+        for name in COEFFICIENTS:
+            best = the(exact, measure, name)["best_value"]
+            assert best >= the(grid, measure, name)["best_value"] - 1e-9
+            assert best >= the(log, measure, name)["best_value"] - 1e-9
+
+
+def test_why_alpha_cannot_matter_is_said():
+    found = correlate(study(20))
+    assert (
+        the(found, "F", segment="K/N_p=1.0")["alpha_note"] == "K / N_p is the same in all rows: alpha only rescales F"
+    )
+    same_k = correlate(study(20).filter(pc.equal(study(20)["cutoff"], 4)), by="width")
+    notes = {row["alpha_note"] for row in found_in(same_k, measure="T(form=count)", coefficient="spearman")}
+    assert notes == {"K is the same in all rows: T orders them as n_p for every alpha"}
+    assert the(found, "P", segment="K/N_p=1.0")["alpha_note"] is None
+
+
+def test_corrected_maximum_stands_beside_the_maximum_when_asked_for():
+    rows = study(60)
+    assert set(correlate(rows)["corrected_value"].to_pylist()) == {None}
+    found = correlate(rows, by="all", bootstrap=100, seed=3)
+    tuned = the(found, "F")
+    assert tuned["corrected_low"] < tuned["corrected_value"] < tuned["corrected_high"]
+    assert tuned["corrected_value"] < tuned["best_value"]
+    assert without_nan(found) == without_nan(correlate(rows, by="all", bootstrap=100, seed=3))
+    assert the(found, "P")["corrected_value"] is None
+
+
+def test_where_alpha_cannot_matter_nothing_is_corrected():
+    row = the(correlate(study(60), bootstrap=50), "F", segment="K/N_p=1.0")
+    assert not row["alpha_matters"]
+    assert (row["corrected_value"], row["corrected_low"]) == (row["value"], row["low"])
+
+
+def test_alpha_may_be_chosen_on_other_queries_or_other_data_sets():
+    rows = study(60, datasets=("nq", "arxiv"))
+    folds, others = (correlate(rows, by="all", held_out=held_out) for held_out in ("folds", "datasets"))
+    for found in (folds, others):
+        row = the(found, "F", dataset="nq")
+        assert row["value"] - 0.2 < row["held_out"] < row["best_value"] + 0.1
+        assert the(found, "P", dataset="nq")["held_out"] is None
+    alone = correlate(study(60), by="all", held_out="datasets")
+    assert the(alone, "F")["held_out"] is None
+
+
+def test_within_compares_rows_of_one_query_alone():
+    # two queries, each with more hits at the larger K and the better grade there; the easy query has fewer hits and the
+    # better grades, so that over all rows the count runs against the grade
+    rows = [
+        answer("hard", "110", 6, 1),
+        answer("hard", "11011", 6, 2),
+        answer("easy", "0", 1, 4),
+        answer("easy", "01", 1, 5),
+    ]
+    found = correlate(table_of(*rows), by="all")
+    assert the(found, "n_p", "tau_b")["value"] < 0
+    assert the(found, "n_p", "tau_b")["within"] == 1
+    assert the(found, "n_p", "tau_c")["within"] is None
+    assert the(correlate(HALF_RATIO), "P", "tau_b")["within"] is None
+
+
+def test_dcg_is_a_baseline():
+    rows = [answer("a", "10", 4, 3), answer("b", "01", 4, 2), answer("c", "00", 4, 1)]
+    assert the(correlate(table_of(*rows)), "DCG", "tau_b")["value"] == 1  # 1 > 1 / log2(3) > 0
+    assert the(correlate(table_of(*rows)), "n_p", "tau_b")["value"] == pytest.approx(2 / 6**0.5)
+
+
 @pytest.fixture(scope="module")
 def many_rows(tmp_path_factory):
     """The 60,000 rows of the speed test, through the file."""
@@ -292,7 +410,7 @@ def many_rows(tmp_path_factory):
     ("dataset", "embedder", "ratio"), [("nq", "e5", 0.5), ("arxiv", "bge", 1.0), ("squad", "gte", 3.0)]
 )
 def test_maxima_over_alpha_equal_those_of_scipy_on_the_rows_of_a_large_study(many_rows, dataset, embedder, ratio):
-    grid = np.array(ALPHAS[::5])
+    grid = np.array(GRID_ALPHAS[::5])
     segment = BENCH["rows_of_segment"](many_rows, {"dataset": dataset, "embedder": embedder, "ratio": ratio})
     found = correlate(segment, alphas=grid)
     for measure in ("F", "Fe(x=2)", "T(form=count)"):

@@ -3,6 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ragauge.study.contest import POOLED, Place, contest, contest_values, verdicts
 from ragauge.study.correlate import correlate
 
 if TYPE_CHECKING:
@@ -10,7 +11,21 @@ if TYPE_CHECKING:
     from ragauge.study.run import Study, open_model, run_study
     from ragauge.study.stages import TopK
 
-__all__ = ["ModelPlan", "Study", "StudyPlan", "TopK", "correlate", "open_model", "read_plan", "run_study"]
+__all__ = [
+    "POOLED",
+    "ModelPlan",
+    "Place",
+    "Study",
+    "StudyPlan",
+    "TopK",
+    "contest",
+    "contest_values",
+    "correlate",
+    "open_model",
+    "read_plan",
+    "run_study",
+    "verdicts",
+]
 
 _HOME = {
     "ModelPlan": "plan",

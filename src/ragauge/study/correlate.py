@@ -1,320 +1,217 @@
 """Which measure of the retrieved top K follows the grades of the answers that were written from it.
 
 One idea: inside a segment (one data set, one embedder, one range of K against N_p) a measure is a function of few
-counts, so each is computed once for each distinct state (n_p, n_n, K, N_p, positives in the top 2K) at every alpha of
-the grid, and a segment is the table of how often each state got each grade.
-
-What stands in the table, named as in `ragauge score` without the cutoff, which varies from row to row:
-
-- n_p, P, R: the baselines. Inside a segment of constant K / N_p all of R, P and F order the queries alike.
-- F, over alpha. Fe(x=2), over alpha, N_p replaced by the positives in the top 2K; rows that lack them are left out.
-- T(form=count), over alpha. T itself is P - alpha where all K slots are filled, so it correlates as P, and is not
-  repeated.
-- nDCG(ideal=retrieved), which knows no N_p, and nDCG(ideal=qrels), whose ideal is min(K, N_p) positives at the top.
+counts, so a segment is the table of how often each state of a measure got each grade. What is said of a measure: its
+correlation at an alpha fixed in advance, with an interval; its maximum over alpha, which is in-sample; that maximum
+corrected for the choice; and its correlation inside queries.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import nan
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ragauge.errors import InputError
-from ragauge.measures import Measure, f_alpha, fe_alpha, precision, recall, t_alpha
-from ragauge.ragged import Ragged, from_arrow, segment_sum
-from ragauge.schema import CORRELATIONS, GRADED, check
-from ragauge.stats import (
-    COEFFICIENTS,
-    MIN_ROWS,
-    BestAlpha,
-    ContingencyTable,
-    best_alpha,
-    table_association,
-    table_intervals,
-    tabulate,
-)
+from ragauge.schema import CORRELATIONS
+from ragauge.stats.alpha import PREFERRED_ALPHA
+from ragauge.stats.association import COEFFICIENTS
+from ragauge.stats.best import Alphas, checked_alphas
+from ragauge.stats.intervals import Interval, check_level, jackknife_interval
+from ragauge.stats.jackknife import jackknife
+from ragauge.stats.within import WITHIN_COEFFICIENTS, associate_within
+from ragauge.study.cells import graded_cells
+from ragauge.study.contestants import MEASURES, Contestant
+from ragauge.study.held_out import alphas_of_other_data_sets
+from ragauge.study.segments import By, SegmentCells, SegmentRows, segments_of
+from ragauge.study.tables import MeasureTable, measure_table
+from ragauge.study.tuned import Plan, tuned_records
 
-__all__ = ["ALPHAS", "FIXED_ALPHA", "correlate"]
+__all__ = ["DEFAULT_COEFFICIENTS", "FIXED_ALPHA", "correlate"]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+DEFAULT_COEFFICIENTS = ("spearman", "pearson", "tau_b", "tau_c")
+"""The coefficients of the paper."""
 
-ALPHAS = tuple(i / 100 for i in range(101))
-"""The grid of alphas the in-sample maximum is taken over."""
-
-FIXED_ALPHA = 0.5
+FIXED_ALPHA = PREFERRED_ALPHA
 """The alpha fixed in advance, at which `value` and its interval are."""
 
-_DECIMALS = (
-    12  # measures are of order 1; differences such as (1 - a) n_p - a n_n / K cancel, and their errors do not scale
-)
-_NO_COUNT = -1  # stands for an unknown number of positives in the top 2K
-_REASONS = {"x is constant": "the measure is constant", "y is constant": "the grade is constant"}
+_ROWS_FOR_THREADS = 1_000_000
 
-
-@dataclass(frozen=True)
-class _Rows:
-    """The graded rows as arrays, one entry a row."""
-
-    n_p: Ints
-    n_n: Ints
-    K: Ints
-    N_p: Ints
-    n_2k: Ints
-    labels: Ragged
-    grade: Floats
-    query: Ints
-    dataset: npt.NDArray[np.str_]
-    embedder: npt.NDArray[np.str_]
-
-
-@dataclass(frozen=True)
-class _Measured:
-    """One measure: its values in each state at each alpha (A, S) and at the fixed one (S,), and each row's state."""
-
-    name: str
-    grid: Floats | None
-    fixed: Floats
-    state: Ints
-
-
-@dataclass(frozen=True)
-class _Segment:
-    dataset: str
-    embedder: str
-    name: str
-    ratio: float | None
-    rows: Ints
+Record = dict[str, Any]
 
 
 def correlate(
-    graded: pa.Table,
+    graded: pa.Table | Iterable[pa.RecordBatch],
     *,
-    by: Literal["ratio", "width"] = "ratio",
-    alphas: Sequence[float] | None = None,
+    by: By = "ratio",
+    alphas: Alphas = "exact",
+    coefficients: Sequence[str] = DEFAULT_COEFFICIENTS,
     level: float = 0.95,
-    on_progress: Callable[[int], None] | None = None,
+    bootstrap: int = 0,
+    held_out: Literal["folds", "datasets"] | None = None,
+    seed: int = 0,
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> pa.Table:
-    """How each measure correlates with the grade, in each segment: Spearman, Pearson, Kendall's tau-b and tau-c.
+    """How each measure correlates with the grade, in each segment.
 
     Intervals leave out one query at a time (`stats.correlation_interval`), so several rows of one query are no more
-    than one query. `best_value` is an in-sample maximum: read it as an upper end, not as a finding.
+    than one query. `best_value` is an in-sample maximum: read it as an upper end, not as a finding; `corrected_value`
+    is what is left of it once the choice of alpha is paid for.
 
     Args:
-        graded: `schema.GRADED`. Rows without a grade are left out.
+        graded: `schema.GRADED`, a table or batches of one (of a file larger than memory). Rows without a grade are left
+            out.
         by: What makes a segment, beside data set and embedder. "ratio": K / N_p rounded to one decimal, such as
-            "K/N_p=0.5". "width": "narrow" (K < N_p) and "wide" (K >= N_p).
-        alphas: The grid for `best_value`, each in 0..1; None = 0, 0.01, ..., 1. An alpha at which a measure is
-            undefined in some row (Fe at 0, with no positive in the top 2K) is passed over.
-        level: Confidence level of `low`..`high`, strictly between 0 and 1.
-        on_progress: Called with 1 for each finished segment.
+            "K/N_p=0.5". "width": "narrow" (K < N_p) and "wide" (K >= N_p). "all": nothing else.
+        alphas: What `best_value` is the maximum over. "exact": all of 0..1. "grid": 0, 0.01, ..., 1. "log": 702 alphas
+            dense at both ends. Or numbers in 0..1. An alpha at which a measure is undefined in some row (Fe at 0, with
+            no positive in the top 2K) is passed over.
+        coefficients: Names of `stats.COEFFICIENTS`.
+        level: Confidence level of the intervals, strictly between 0 and 1.
+        bootstrap: Replicates (draws of queries) for `corrected_value` and its interval, such as 1000; 0 = not computed.
+        held_out: "folds": alpha chosen on four fifths of the queries, the coefficient on the rest, in turn. "datasets":
+            alpha chosen on the other data sets (same embedder and range). None = not computed.
+        seed: Of the bootstrap and the folds.
+        on_progress: Called after each segment with how many are finished, and of how many.
 
     Returns:
         `schema.CORRELATIONS`, by data set, embedder, segment, measure and coefficient. `value`, `low`, `high` at alpha
-        = 0.5; `best_value` and `best_alpha` (of equals the one nearest 0.5) null where the measure has no alpha. NaN =
+        = 0.5; `best_value` and `best_alpha` (of equals one nearest 0.5) null where the measure has no alpha. NaN =
         undefined, with the reason: a constant measure or grade, fewer than 3 rows; for the interval fewer than 5
-        queries. `n_rows` and `n_queries` are what the measure was computed on. The table's metadata say under
-        "n_ungraded" how many rows had no grade.
+        queries. `within` compares rows of one query alone (null where no query has two, and for tau_c). `n_rows` and
+        `n_queries` are what the measure was computed on. The table's metadata say under "n_ungraded" how many rows had
+        no grade.
 
     Raises:
         SchemaError: A column is missing or has another type.
         InputError: Counts that cannot be (more labels than K, more positives than N_p, ...), an alpha outside 0..1,
-            an unknown `by`.
+            an unknown `by`, coefficient or way to hold out.
 
     Source:
         Schwartz, Vasilyev, Sawaya, "How important is Recall for Measuring Retrieval Quality?", arXiv 2512.20854 (2025).
     """
-    grid = _checked_alphas(alphas)
-    rows = _rows(check(graded, GRADED, what="graded answers"))
-    measures = _measures(rows, grid)
-    records: list[dict[str, Any]] = []
-    for segment in _segments(rows, by):
-        records += _correlations(segment, rows, measures, grid, level)
+    _check(alphas, coefficients, bootstrap, held_out, level)
+    plan = Plan(tuple(coefficients), alphas, level, bootstrap, seed, held_out == "folds")
+    cells = graded_cells(graded)
+    segments = segments_of(cells, by)
+    records: list[Record] = []
+    for finished, found in enumerate(_each(segments, plan), start=1):
+        records += found
         if on_progress is not None:
-            on_progress(1)
+            on_progress(finished, len(segments))
+    if held_out == "datasets":
+        _add_held_out(records, [segment.load() for segment in segments], plan)
     table = pa.Table.from_pylist(records, schema=CORRELATIONS)
-    return table.replace_schema_metadata({"n_ungraded": str(int(np.isnan(rows.grade).sum()))})
+    return table.replace_schema_metadata({"n_ungraded": str(cells.n_ungraded)})
 
 
-def _checked_alphas(alphas: Sequence[float] | None) -> Floats:
-    grid = np.asarray(ALPHAS if alphas is None else alphas, dtype=np.float64)
-    if grid.ndim != 1 or not grid.size or not ((grid >= 0) & (grid <= 1)).all():
-        raise InputError(f"alphas must be at least one number in 0..1, got {grid.tolist()}")
-    return grid
+def _check(alphas: Alphas, coefficients: Sequence[str], bootstrap: int, held_out: str | None, level: float) -> None:
+    check_level(level)
+    checked_alphas(alphas)
+    unknown = [name for name in coefficients if name not in COEFFICIENTS]
+    if unknown or not coefficients:
+        raise InputError(f"coefficients must be among {', '.join(COEFFICIENTS)}, got {', '.join(unknown) or 'none'}")
+    if bootstrap < 0:
+        raise InputError(f"bootstrap must be 0 (none) or a number of replicates such as 1000, got {bootstrap}")
+    if held_out not in (None, "folds", "datasets"):
+        raise InputError(f"held_out must be 'folds', 'datasets' or None, got {held_out!r}")
 
 
-def _rows(graded: pa.Table) -> _Rows:
-    labels = from_arrow(graded.column("labels"))
-    positive = labels.valid & (labels.values >= 1)
-    rows = _Rows(
-        n_p=segment_sum(positive, labels.offsets).astype(np.int64),
-        n_n=segment_sum(labels.valid & ~positive, labels.offsets).astype(np.int64),
-        K=_integers(graded, "cutoff"),
-        N_p=_integers(graded, "n_relevant"),
-        n_2k=_integers(graded, "n_positive_2k"),
-        labels=Ragged(positive.astype(np.float64), labels.offsets, labels.valid),
-        grade=graded.column("grade").to_numpy().astype(np.float64),
-        query=np.unique(_strings(graded, "query_id"), return_inverse=True)[1],
-        dataset=_strings(graded, "dataset"),
-        embedder=_strings(graded, "embedder"),
-    )
-    _check_counts(rows, graded)
-    return rows
+def _each(segments: list[SegmentRows], plan: Plan) -> Iterator[list[Record]]:
+    """The records of each segment, in order. Large arrays are worth threads: numpy works on them outside the lock."""
+    if not plan.n_draws and sum(len(segment.rows) for segment in segments) < _ROWS_FOR_THREADS:
+        yield from (_segment_records(number, segment, plan) for number, segment in enumerate(segments))
+        return
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield from pool.map(lambda number: _segment_records(number, segments[number], plan), range(len(segments)))
 
 
-def _integers(graded: pa.Table, name: str) -> Ints:
-    values: Ints = graded.column(name).fill_null(_NO_COUNT).to_numpy().astype(np.int64)
-    return values
-
-
-def _strings(graded: pa.Table, name: str) -> npt.NDArray[np.str_]:
-    return np.array(graded.column(name).to_pylist(), dtype=np.str_)
-
-
-def _check_counts(rows: _Rows, graded: pa.Table) -> None:
-    """Every row in which a count contradicts another, at once."""
-    known = rows.n_2k != _NO_COUNT
-    rules = {
-        "cutoff is below 1": rows.K < 1,
-        "n_relevant is below 1": rows.N_p < 1,
-        "there are more labels than the cutoff": rows.labels.lengths > rows.K,
-        "there are more positive labels than n_relevant": rows.n_p > rows.N_p,
-        "n_positive_2k is less than the positives in the top K": known & (rows.n_2k < rows.n_p),
+def _segment_records(number: int, rows: SegmentRows, plan: Plan) -> list[Record]:
+    segment = rows.load()
+    about = {
+        "dataset": segment.dataset,
+        "embedder": segment.embedder,
+        "segment": segment.name,
+        "ratio": segment.ratio,
     }
-    problems = [_problem(graded, int(row), text) for text, broken in rules.items() for row in np.flatnonzero(broken)]
-    if problems:
-        raise InputError.collect(problems)
+    done: dict[bytes, _Fixed] = {}
+    return [about | record for measure in MEASURES for record in _measure_records(number, measure, segment, plan, done)]
 
 
-def _problem(graded: pa.Table, row: int, text: str) -> str:
-    query, embedder, cutoff = (graded.column(name)[row].as_py() for name in ("query_id", "embedder", "cutoff"))
-    return f"graded answers, row {row + 1} (query {query!r}, {embedder}, K={cutoff}): {text}"
+@dataclass(frozen=True)
+class _Fixed:
+    """What is said of a measure at its fixed alpha."""
+
+    values: dict[str, float]
+    intervals: dict[str, Interval]
+    within: dict[str, Record]
 
 
-def _measures(rows: _Rows, grid: Floats) -> list[_Measured]:
-    n_e = np.where(rows.n_2k == _NO_COUNT, nan, rows.n_2k)
-    each_row = np.arange(len(rows.K))
-    return [
-        _plain("n_p", lambda n_p: n_p, rows.n_p),
-        _plain("P", precision, rows.n_p, rows.K),
-        _plain("R", recall, rows.n_p, rows.N_p),
-        _over_alpha("F", f_alpha, grid, rows.n_p, rows.K, rows.N_p),
-        _over_alpha("Fe(x=2)", fe_alpha, grid, rows.n_p, rows.K, n_e),
-        _over_alpha("T(form=count)", _t_count, grid, rows.n_p, rows.n_n, rows.K),
-        *(_Measured(f"nDCG(ideal={ideal})", None, _ndcg(rows, ideal), each_row) for ideal in ("retrieved", "qrels")),
-    ]
+def _fixed(table: MeasureTable, plan: Plan) -> _Fixed:
+    within = _within(table, plan)
+    if table.reason:
+        none = Interval(nan, nan, plan.level, table.n_queries, table.reason)
+        return _Fixed(dict.fromkeys(plan.names, nan), dict.fromkeys(plan.names, none), within)
+    found = jackknife(table.table, table.kind)
+    values = {name: float(getattr(found.whole, name)) for name in plan.names}
+    intervals = {
+        name: jackknife_interval(values[name], getattr(found.without, name), plan.level, counts=table.counts)
+        for name in plan.names
+    }
+    return _Fixed(values, intervals, within)
 
 
-def _plain(name: str, at: Callable[..., Floats], *counts: npt.NDArray[Any]) -> _Measured:
-    states, state = _states(counts)
-    return _Measured(name, None, _decided(at(*states)), state)
-
-
-def _over_alpha(name: str, at: Callable[..., Floats], grid: Floats, *counts: npt.NDArray[Any]) -> _Measured:
-    states, state = _states(counts)
-    return _Measured(name, _decided(at(*states, grid[:, None])), _decided(at(*states, FIXED_ALPHA)), state)
-
-
-def _states(counts: tuple[npt.NDArray[Any], ...]) -> tuple[Floats, Ints]:
-    """The distinct combinations of the counts, one row a count, and which one each row has."""
-    code = np.zeros(len(counts[0]), dtype=np.int64)
-    for count in counts:
-        values, index = np.unique(count, return_inverse=True)
-        code = code * max(1, len(values)) + index
-    _, first, state = np.unique(code, return_index=True, return_inverse=True)
-    return np.stack(counts)[:, first].astype(np.float64), state
-
-
-def _t_count(n_p: Floats, n_n: Floats, K: Floats, alpha: npt.ArrayLike) -> Floats:
-    return t_alpha(n_p, n_n, K, alpha, form="count")
-
-
-def _decided(values: Floats) -> Floats:
-    """Values without the rounding errors that would break ties."""
-    return np.round(values, _DECIMALS)
-
-
-def _ndcg(rows: _Rows, ideal: str) -> Floats:
-    """nDCG of every row at once: no row has more than its own K labels, so that one large cutoff serves all."""
-    depth = int(rows.K.max(initial=1))
-    n_ideal = np.minimum(rows.K, rows.N_p)
-    pool = Ragged(
-        np.ones(n_ideal.sum()), np.concatenate([[0], np.cumsum(n_ideal)]), np.ones(n_ideal.sum(), dtype=np.bool_)
-    )
-    kernel = Measure.of("nDCG", depth, ideal=ideal).definition.kernel
-    return _decided(kernel(rows.labels, pool, cutoff=depth, ideal=ideal))
-
-
-def _segments(rows: _Rows, by: str) -> Iterator[_Segment]:
-    """The segments in order, each with its rows, graded or not."""
-    names, ratios, number = _ranges(rows, by)
-    datasets, dataset = np.unique(rows.dataset, return_inverse=True)
-    embedders, embedder = np.unique(rows.embedder, return_inverse=True)
-    keys, segment = np.unique(np.stack([dataset, embedder, number]), axis=1, return_inverse=True)
-    order = np.argsort(segment.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(segment.reshape(-1), minlength=keys.shape[1]))
-    for (d, e, r), members in zip(keys.T, np.split(order, ends)[:-1], strict=True):
-        yield _Segment(str(datasets[d]), str(embedders[e]), names[r], ratios[r], members)
-
-
-def _ranges(rows: _Rows, by: str) -> tuple[list[str], Sequence[float | None], Ints]:
-    """Names and ratios of the ranges of K against N_p, and which one each row lies in."""
-    if by == "width":
-        return ["narrow", "wide"], [None, None], (rows.N_p <= rows.K).astype(np.int64)
-    if by != "ratio":
-        raise InputError(f"by must be 'ratio' or 'width', got {by!r}")
-    pairs, pair = np.unique(np.stack([rows.K, rows.N_p]), axis=1, return_inverse=True)
-    rounded = np.array([round(K / N_p, 1) for K, N_p in pairs.T.tolist()], dtype=np.float64)
-    ratios, of_pair = np.unique(rounded, return_inverse=True)
-    return [f"K/N_p={ratio:.1f}" for ratio in ratios], ratios.tolist(), of_pair[pair.reshape(-1)]
-
-
-def _correlations(
-    segment: _Segment, rows: _Rows, measures: list[_Measured], grid: Floats, level: float
-) -> Iterator[dict[str, Any]]:
-    members = segment.rows[~np.isnan(rows.grade[segment.rows])]
-    for measure in measures:
-        kept = members[~np.isnan(measure.fixed[measure.state[members]])]
-        for found in _one_measure(measure, kept, rows, grid, level):
-            yield {
-                "dataset": segment.dataset,
-                "embedder": segment.embedder,
-                "segment": segment.name,
-                "ratio": segment.ratio,
-                "measure": measure.name,
-                **found,
-            }
-
-
-def _one_measure(measure: _Measured, kept: Ints, rows: _Rows, grid: Floats, level: float) -> Iterator[dict[str, Any]]:
-    table = tabulate(measure.fixed[measure.state[kept]], rows.grade[kept])
-    whole = table_association(table)
-    intervals = table_intervals(table, rows.query[kept], whole=whole, level=level)
-    best = {} if measure.grid is None else _best(measure.grid, measure.state[kept], table, grid)
-    for name in COEFFICIENTS:
-        reason = whole.reason or intervals[name].reason
+def _measure_records(
+    number: int, measure: Contestant, segment: SegmentCells, plan: Plan, done: dict[bytes, _Fixed]
+) -> Iterator[Record]:
+    table = measure_table(measure, segment)
+    key = table.shape_of_values  # P, R and F are multiples of each other where K / N_p is constant
+    if key not in done:
+        done[key] = _fixed(table, plan)
+    values, intervals, within = done[key].values, done[key].intervals, done[key].within
+    tuned = tuned_records(number, measure, table, values, intervals, plan)
+    for name in plan.names:
         yield {
+            "measure": measure.name,
             "coefficient": name,
-            "value": getattr(whole, name),
+            "value": values[name],
             "low": intervals[name].low,
             "high": intervals[name].high,
-            "best_value": best[name].value if best else None,
-            "best_alpha": best[name].alpha if best else None,
-            "alpha_matters": best[name].alpha_matters if best else False,
-            "n_rows": len(kept),
-            "n_queries": intervals[name].n,
-            "reason": _REASONS.get(reason, reason) or None,
+            "alpha_matters": False,
+            **tuned.get(name, {}),
+            **within.get(name, {}),
+            "n_rows": table.n_rows,
+            "n_queries": table.n_queries,
+            "reason": table.reason or intervals[name].reason or None,
         }
 
 
-def _best(values: Floats, state: Ints, table: ContingencyTable, grid: Floats) -> dict[str, BestAlpha]:
-    """The maxima over the grid, from the table of the segment's states and grades."""
-    if len(state) < MIN_ROWS:
-        return dict.fromkeys(COEFFICIENTS, BestAlpha(nan, nan, alpha_matters=False))
-    states, row = np.unique(state, return_inverse=True)
-    shape = (len(states), len(table.y_values))
-    weights = np.bincount(row * shape[1] + table.column, minlength=shape[0] * shape[1]).reshape(shape)
-    return best_alpha(values[:, states], table.y_values, weights.astype(np.float64), grid)
+def _within(table: MeasureTable, plan: Plan) -> dict[str, Record]:
+    """Coefficients inside queries; a query of one row has nothing to compare."""
+    rows_of_kind = np.bincount(table.kind, minlength=len(table.counts))
+    several = rows_of_kind[table.kind] > 1
+    if not several.any():
+        return {}
+    x, y = table.table.x_values[table.table.row[several]], table.table.y_values[table.table.column[several]]
+    found = associate_within(x, y, table.kind[several], level=plan.level)
+    return {
+        name: {
+            "within": found.values[name],
+            "within_low": found.intervals[name].low,
+            "within_high": found.intervals[name].high,
+        }
+        for name in plan.names
+        if name in WITHIN_COEFFICIENTS
+    }
+
+
+def _add_held_out(records: list[Record], segments: list[SegmentCells], plan: Plan) -> None:
+    """The coefficient of each data set at the alpha that the others chose."""
+    found = alphas_of_other_data_sets(segments, plan.alphas, plan.names)
+    for record in records:
+        key = (record["embedder"], record["segment"], record["measure"], record["coefficient"], record["dataset"])
+        record["held_out"] = found.get(key)
