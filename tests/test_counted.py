@@ -166,7 +166,7 @@ REFUSED = [
     ({"estimator": "guess"}, InputError, "no estimator 'guess'"),
     ({"estimator": "union", "policies": Policies(ties="expected")}, InputError, "ties=trec or ties=input"),
     ({"estimator": "union", "policies": Policies(no_relevant="skip")}, InputError, "no_relevant=undefined"),
-    ({"estimator": "union", "policies": Policies(unjudged="bounds")}, InputError, "unjudged=negative or unjudged=skip"),
+    ({"estimator": "union", "policies": Policies(unjudged="bounds")}, InputError, "unjudged=negative or skip"),
     ({"estimator": "union", "measures": measures("P@1")}, MeasureError, "no measure needs N_p"),
 ]
 

@@ -79,7 +79,7 @@ def assess_counted(
     """
     if policies.ties == "expected" or policies.no_relevant != "undefined" or policies.unjudged == "bounds":
         raise InputError(
-            "an estimated N_p needs ties=trec or ties=input, no_relevant=undefined, and unjudged=negative or unjudged=skip"
+            "an estimated N_p needs ties=trec or ties=input, no_relevant=undefined, and unjudged=negative or skip"
         )
     title = estimator_of(estimator).title
     if plan is not None:
