@@ -41,7 +41,9 @@ Bools = npt.NDArray[np.bool_]
 _WIDEST = 128
 """Longest rows of equal length that are summed column by column; longer ones gain nothing by it."""
 _BLOCK = 1 << 15
-"""Elements that fit the processor's cache together with what is computed from them."""
+"""Elements whose columns are summed together: they fit the processor's cache with what is computed from them."""
+_AT_ONCE = 1 << 16
+"""Elements of a block of rows: few enough for the cache, enough that two threads seldom wait for each other."""
 _KEPT = 1 << 23
 """Bytes. Once an array of this size was freed, glibc keeps twice as much memory for the next block, where by default it
 returns it to the system after each, and gets it back page by page: that took longer than the work itself."""
@@ -168,7 +170,7 @@ def positions(offsets: Ints) -> Ints:
     return np.arange(offsets[-1], dtype=np.int64) - np.repeat(offsets[:-1], np.diff(offsets))
 
 
-def blocks(offsets: Ints, *, size: int = _BLOCK) -> Iterator[slice]:
+def blocks(offsets: Ints, *, size: int = _AT_ONCE) -> Iterator[slice]:
     """The rows in runs of at most `size` elements (more only where one row has more), for work that fits the cache.
 
     >>> [(block.start, block.stop) for block in blocks(np.array([0, 10, 16, 30]), size=16)]

@@ -177,6 +177,8 @@ CONTEST = pa.schema(
         _required("standing", pa.string()),
         pa.field("same_as", pa.string()),
         pa.field("value", pa.float64()),
+        pa.field("value_low", pa.float64()),
+        pa.field("value_high", pa.float64()),
         pa.field("against", pa.string()),
         pa.field("difference", pa.float64()),
         pa.field("low", pa.float64()),
@@ -197,7 +199,7 @@ CONTEST = pa.schema(
 """One row a (segment, measure), and pooled rows with "*" for what they are pooled over. `standing`: "winner" (alone in
 the confidence set), "leader" (the largest, not alone), "in the set", "struck out" (as number `eliminated`) or "not
 compared" (`reason`). `p_set` is the p of the step that struck it out, or of the last step. `same_as`: the measure it
-never differs from here. `difference` from the measure `against` with its interval, p, and p adjusted over the measures
+never differs from here. `value` is its correlation, `value_low`..`value_high` its interval. `difference` from the measure `against` with its interval, p, and p adjusted over the measures
 of the segment (`p_holm`) and over the table (`p_bh`); pooled, it is in Fisher's z, with `tau2`, `i2`, `n_segments`."""
 
 

@@ -19,7 +19,7 @@ from ragauge.io.text import stem
 from ragauge.measures import Measure, Policies, Prepared, cover, judged_share, policy_scores, prepare
 from ragauge.schema import LABELS, RANKINGS, conform
 
-__all__ = ["Pairs", "Scored", "Systems", "cluster_of", "judge_systems", "named_apart", "pairs", "score_systems"]
+__all__ = ["Pairs", "Scored", "Systems", "cluster_of", "judge_systems", "named_apart", "one_run", "pairs", "score_systems"]
 
 DEFAULTS = Policies()
 
@@ -93,6 +93,26 @@ def named_apart(rankings: Sequence[tuple[str, pa.Table]]) -> pa.Table:
         renamed = new.take(pc.index_in(table.column("run"), value_set=own))
         found.append(table.set_column(RANKINGS.get_field_index("run"), RANKINGS.field("run"), renamed))
     return pa.concat_tables(found)
+
+
+def one_run(table: pa.Table, run: str | None, *, source: str) -> pa.Table:
+    """The rows of one run.
+
+    Args:
+        table: Rankings or scores, with a column run.
+        run: Its name; None = the only one. A table with one run needs no name, and its name is not compared.
+        source: The file, for the message.
+
+    Raises:
+        InputError: There are several runs and none of that name.
+    """
+    names = pc.unique(table.column("run")).to_pylist()
+    if len(names) <= 1:
+        return table
+    if run not in names:
+        asked = "name one with --run" if run is None else f"there is no {run!r}"
+        raise InputError(f"{source} holds {len(names)} runs ({', '.join(names)}); {asked}")
+    return table.filter(pc.equal(table.column("run"), run))
 
 
 def judge_systems(

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from ragauge.errors import InputError
+from ragauge.measures import parse_measure
+from ragauge.ragged import Ragged
 from ragauge.stats import (
     CountDraws,
     DeepSample,
@@ -80,6 +82,13 @@ def test_tail_is_unbiased_over_all_draws():
         for drawn in itertools.combinations(range(5), 2)
     ]
     assert np.mean(totals) == pytest.approx(2)
+
+
+def test_inf_ap_spreads_the_judged_over_the_pooled_as_the_tail_does():
+    # relevant, pooled and not judged, not relevant, relevant: (1 + (1 + 3 / 2) / 4) / 2
+    ranking = Ragged(np.array([1.0, -1, 0, 1]), np.array([0, 4]), np.array([True, False, True, True]))
+    assert parse_measure("infAP").values(ranking, ranking) == pytest.approx([0.8125], abs=1e-4)
+    assert tail_total(DeepSample([3], [2], [1])).total == 3 / 2
 
 
 def test_a_single_label_of_a_stratum_tells_no_error_and_a_whole_stratum_has_none():

@@ -8,7 +8,7 @@ import pytest
 
 from ragauge.errors import InputError
 from ragauge.schema import CONTEST, GRADED
-from ragauge.stats import compare_correlations, holm
+from ragauge.stats import compare_correlations, correlation_interval, holm
 from ragauge.study import Place, contest, contest_values, verdicts
 
 MEASURES = {"n_p", "P", "R", "F", "Fe(x=2)", "T(form=count)", "nDCG(ideal=retrieved)", "nDCG(ideal=qrels)"}
@@ -118,6 +118,25 @@ def test_differences_may_be_taken_from_a_measure_named_in_advance():
             assert row["difference"] == pytest.approx(value[row["measure"]] - value["F"], abs=1e-12)
             assert row["against"] == "F"
     assert leader.select(["measure", "standing", "p_set"]).equals(against_f.select(["measure", "standing", "p_set"]))
+
+
+def test_values_have_the_interval_of_the_jackknife_over_queries():
+    rows = answers(60, follows=count_of, ratios=(1.0, 2.0), seed=5)
+    n_p = [sum(labels) for labels in rows["labels"].to_pylist()]
+    expected = correlation_interval(n_p, rows["grade"].to_numpy(), rows["query_id"].to_pylist())["spearman"]
+    (row,) = found_in(contest(rows, by="width", n_draws=200), measure="n_p")
+    assert (row["value_low"], row["value_high"]) == pytest.approx((expected.low, expected.high), abs=1e-10)
+
+
+def test_pooled_over_copies_of_one_segment_the_interval_is_that_of_one():
+    # a segment and its copy say the same of the same queries: the mean of both is as sure as either
+    own, copy = answers(50, follows=recall_of, noise=1.0), answers(50, follows=recall_of, noise=1.0)
+    copy = copy.set_column(copy.schema.get_field_index("embedder"), GRADED.field("embedder"), pa.array(["bge"] * 50))
+    found = contest(pa.concat_tables([own, copy]), n_draws=200)
+    (one,) = found_in(found, embedder="e5", measure="n_p")
+    (both,) = found_in(found, embedder="*", measure="n_p")
+    for name in ("value", "value_low", "value_high"):
+        assert both[name] == pytest.approx(one[name], abs=1e-6)
 
 
 def test_any_columns_may_meet():

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ragauge.errors import FormatError
 from ragauge.io.jsonl import decode_record, parse_records
+from ragauge.io.long import COLUMNS
 from ragauge.io.rows import Rows, parse, raise_problems, unique
 from ragauge.io.tabular import delimited_rows, is_parquet, read_parquet, wide_cells
 from ragauge.io.text import head, numbered_lines
@@ -21,8 +22,8 @@ __all__ = ["is_per_query", "read_clusters", "read_scores"]
 
 _QUERY_ID = ("query_id", "qid")
 _RUN = "run"
-_RANKING = ("documents", "doc_ids")
-"""A file with one of these holds rankings."""
+_RANKING = ("documents", "doc_ids", "text", *COLUMNS["doc_id"])
+"""A file with one of these holds rankings, and so does one with lists."""
 
 Record = Mapping[str, Any]
 
@@ -34,7 +35,8 @@ def is_per_query(path: str | Path) -> bool:
         FormatError: It cannot be read.
     """
     if is_parquet(path):
-        names: Sequence[str] = read_parquet(path).column_names
+        schema = read_parquet(path).schema
+        names: Sequence[str] = ["documents" if pa.types.is_nested(field.type) else field.name for field in schema]
     else:
         line = _first_line(path)
         names = _keys(path) if line.startswith("{") else _header(line)
@@ -144,5 +146,9 @@ def _header(line: str) -> list[str]:
 
 
 def _keys(path: str | Path) -> list[str]:
-    """The keys of the first record."""
-    return list(decode_record(next(line for _, line in numbered_lines(path))))
+    """The keys of the first record, of lists and objects as of the documents that they hold."""
+    try:
+        record = decode_record(next(line for _, line in numbered_lines(path)))
+    except FormatError:  # a record over several lines, or none: what is wrong with it, the readers of rankings know
+        return []
+    return ["documents" if isinstance(value, list | dict) else key for key, value in record.items()]

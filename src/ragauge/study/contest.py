@@ -59,10 +59,10 @@ def contest(
     """Which measure may be the best at following the grade, in each segment and pooled.
 
     In a segment: the correlation of each measure with the grade; the confidence set by bootstrap over queries, at the
-    level `stats.default_level` gives; the difference of each other measure from the leader by the jackknife over
-    queries, its p adjusted over the measures of the segment (Holm) and over the whole table (Benjamini-Hochberg). The
-    leader is chosen by the same data, so a small p beside it is optimistic; the set is not, nor is a difference from
-    a measure named in advance with `against`.
+    level `stats.default_level` gives; the difference of each other measure from the leader, its p adjusted over the
+    measures of the segment (Holm) and over the whole table (Benjamini-Hochberg). The intervals of correlation and
+    difference are those of the jackknife over queries. The leader is chosen by the same data, so a small p beside it is
+    optimistic; the set is not, nor is a difference from a measure named in advance with `against`.
 
     Pooled, over the segments of one name and over all, where two or more have at least 20 queries: the value is the
     mean of z = atanh(correlation) weighted by queries less 3, turned back; the set is that of this mean; the difference
@@ -75,7 +75,7 @@ def contest(
         against: The measure that differences are taken from, such as "F"; None = the leader of each segment.
         n_draws: Bootstrap draws, 100 or more.
         seed: Where the draws start; the same seed gives the same table.
-        level: Confidence level of `low`..`high`.
+        level: Confidence level of the intervals.
         on_progress: Called after each segment with how many are finished, and of how many.
 
     Returns:

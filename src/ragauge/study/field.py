@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ragauge.stats import jackknife_difference, pool_segments, segment_covariance
+from ragauge.stats import PooledEffect, jackknife_difference, pool_segments, segment_covariance
+from ragauge.stats.intervals import Interval, jackknife_interval
 from ragauge.study.heat import Entrant, Heat
 
 __all__ = ["Difference", "Field", "pooled_field", "segment_field"]
@@ -54,6 +55,7 @@ class Field:
         statistics: What they are compared by.
         draws: The same in each bootstrap draw, shape (B, M).
         absent: Why each other measure does not take part.
+        interval: That of a measure's correlation.
         difference: How far the first measure lies from the second.
         n_rows: Answers.
         n_queries: Queries.
@@ -64,6 +66,7 @@ class Field:
     statistics: Floats
     draws: Floats
     absent: Mapping[str, str]
+    interval: Callable[[int], Interval]
     difference: Callable[[int, int], Difference]
     n_rows: int
     n_queries: int
@@ -73,6 +76,9 @@ def segment_field(heat: Heat, *, level: float) -> Field:
     """The field of one segment; differences by the jackknife over queries."""
     entrants = heat.entrants
 
+    def interval(i: int) -> Interval:
+        return jackknife_interval(entrants[i].whole, entrants[i].without, level)
+
     def difference(i: int, j: int) -> Difference:
         one, other = entrants[i], entrants[j]
         found = jackknife_difference(one.whole, other.whole, one.without, other.without, level=level)
@@ -81,7 +87,7 @@ def segment_field(heat: Heat, *, level: float) -> Field:
     whole = np.array([entrant.whole for entrant in entrants])
     draws = np.array([entrant.drawn for entrant in entrants]).T
     names = tuple(entrant.measure for entrant in entrants)
-    return Field(names, whole, whole, draws, heat.absent, difference, heat.n_rows, len(heat.queries))
+    return Field(names, whole, whole, draws, heat.absent, interval, difference, heat.n_rows, len(heat.queries))
 
 
 def pooled_field(heats: Sequence[Heat], *, level: float) -> Field:
@@ -100,11 +106,24 @@ def pooled_field(heats: Sequence[Heat], *, level: float) -> Field:
             w * np.arctanh([members[name].drawn for name in names])
             for w, members in zip(weights, taking_part, strict=True)
         )
-    n_queries = len(np.unique(np.concatenate([heat.queries for heat in heats])))
+    queries = [heat.queries for heat in heats]
+    n_queries = len(np.unique(np.concatenate(queries)))
+
+    def pooled(effects: Sequence[float], without: Sequence[Floats]) -> PooledEffect:
+        return _pooled(effects, without, queries, weights, level)
+
+    def interval(i: int) -> Interval:
+        own = [members[names[i]] for members in taking_part]
+        found = pooled([np.arctanh(one.whole) for one in own], [np.arctanh(one.without) for one in own])
+        return Interval(float(np.tanh(found.low)), float(np.tanh(found.high)), level, n_queries, found.reason)
 
     def difference(i: int, j: int) -> Difference:
         pairs = [(members[names[i]], members[names[j]]) for members in taking_part]
-        return _pooled_difference(pairs, [heat.queries for heat in heats], weights, level)
+        found = pooled(
+            [np.arctanh(one.whole) - np.arctanh(other.whole) for one, other in pairs],
+            [np.arctanh(one.without) - np.arctanh(other.without) for one, other in pairs],
+        )
+        return Difference(found.value, found.low, found.high, found.p, found.tau2, found.i2, found.n_segments)
 
     return Field(
         names=names,
@@ -112,6 +131,7 @@ def pooled_field(heats: Sequence[Heat], *, level: float) -> Field:
         statistics=weights @ z,
         draws=np.asarray(drawn).T,
         absent={name: reason for name, reason in absent.items() if name not in names},
+        interval=interval,
         difference=difference,
         n_rows=sum(heat.n_rows for heat in heats),
         n_queries=n_queries,
@@ -122,18 +142,16 @@ def _on_scale(entrant: Entrant) -> bool:
     return abs(entrant.whole) < 1 and bool((np.abs(entrant.without) < 1).all())
 
 
-def _pooled_difference(
-    pairs: Sequence[tuple[Entrant, Entrant]], queries: Sequence[Ints], weights: Floats, level: float
-) -> Difference:
-    """The mean over segments of the difference in Fisher's z."""
-    effects = [float(np.arctanh(one.whole) - np.arctanh(other.whole)) for one, other in pairs]
+def _pooled(
+    effects: Sequence[float], without: Sequence[Floats], queries: Sequence[Ints], weights: Floats, level: float
+) -> PooledEffect:
+    """The mean over segments of what is on Fisher's scale, from it and what it is without each query."""
     distinct = np.unique(np.concatenate(queries))
-    without = np.zeros((len(distinct), len(pairs)))
-    present = np.zeros(without.shape, dtype=np.bool_)
-    for column, (one, other) in enumerate(pairs):
-        place = np.searchsorted(distinct, queries[column])
-        without[place, column] = np.arctanh(one.without) - np.arctanh(other.without)
+    left = np.zeros((len(distinct), len(effects)))
+    present = np.zeros(left.shape, dtype=np.bool_)
+    for column, members in enumerate(queries):
+        place = np.searchsorted(distinct, members)
+        left[place, column] = without[column]
         present[place, column] = True
-    covariance = segment_covariance(effects, without, present=present)
-    found = pool_segments(effects, covariance, weights=weights, n_queries=len(distinct), level=level)
-    return Difference(found.value, found.low, found.high, found.p, found.tau2, found.i2, found.n_segments)
+    covariance = segment_covariance(effects, left, present=present)
+    return pool_segments(effects, covariance, weights=weights, n_queries=len(distinct), level=level)

@@ -81,7 +81,9 @@ def _ranked(field: Field, against: str | None) -> Iterator[dict[str, Any]]:
     groups.sort(key=lambda group: -field.statistics[names.index(group[0])])
     differences = _differences(field, groups, against or groups[0][0])
     for group in groups:
+        interval = field.interval(names.index(group[0]))
         record = _standing(group, found) | differences[group]
+        record |= {"value_low": interval.low, "value_high": interval.high}
         for name in group:
             same_as = None if name == group[0] else group[0]
             yield record | {"measure": name, "value": float(field.values[names.index(name)]), "same_as": same_as}
