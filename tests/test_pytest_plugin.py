@@ -33,7 +33,7 @@ def project(pytester):
 
 
 def test_failing_rule_fails_its_test_with_all_verdicts(project):
-    result = project.runpytest_inprocess(*PLUGIN)
+    result = project.runpytest_subprocess(*PLUGIN)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*AssertionError: retrieval quality of new.run:", "*  pass *P@1 > 0.5: 0.750*"])
     result.stdout.fnmatch_lines(["*✗ fail *P@1 > 0.95: 0.750*"])
@@ -41,7 +41,7 @@ def test_failing_rule_fails_its_test_with_all_verdicts(project):
 
 def test_settings_of_the_project_count(project):
     project.makeini("[pytest]\nragauge_undecided = pass\nragauge_level = 0.5\n")
-    result = project.runpytest_inprocess(*PLUGIN)
+    result = project.runpytest_subprocess(*PLUGIN)
     result.assert_outcomes(passed=2, failed=1)
 
 

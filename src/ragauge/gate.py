@@ -6,7 +6,7 @@ without a ranking counts as an empty one for what is checked, and is left out fo
 of its rankings must not be easy to beat.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from pathlib import Path
@@ -22,7 +22,7 @@ from ragauge.io import is_per_query, read_labels, read_rankings, read_scores
 from ragauge.results import Comparison, Estimate
 from ragauge.rules import On, Outcome, Rule, decide, parse_rule
 from ragauge.stats import mean_interval
-from ragauge.systems import Scored, cluster_of, judge_systems, named_apart, pairs, score_systems
+from ragauge.systems import Scored, cluster_of, judge_systems, named_apart, one_run, pairs, score_systems
 
 __all__ = ["Source", "Verdict", "assert_quality", "check_rules", "read_source", "verdict_lines"]
 
@@ -94,24 +94,21 @@ class Verdict:
         return f"{self.outcome:<9}  {self.rule}: {found}{interval}, n = {self.n}{why}"
 
 
-def read_source(path: str | Path, *, run: str | None = None) -> Source:
+def read_source(path: str | Path, *, run: str | None = None, read: Callable[[str | Path], pa.Table] | None = None) -> Source:
     """One run from a file of rankings, or of scores as `ragauge score --per-query` writes them.
 
     Args:
         path: The file.
         run: Which run, where the file holds several; a file with one run needs no name, and its name is not compared.
+        read: How to read rankings; None = `io.read_rankings`.
 
     Raises:
         InputError: The file cannot be read, holds nothing, or holds several runs and none of that name.
     """
     per_query = is_per_query(path)
-    table = read_scores(path) if per_query else read_rankings(path)
-    names = pc.unique(table.column("run")).to_pylist()
-    if len(names) > 1:
-        if run not in names:
-            asked = "name one with --run" if run is None else f"there is no {run!r}"
-            raise InputError(f"{path} holds {len(names)} runs ({', '.join(names)}); {asked}")
-        table = table.filter(pc.equal(table.column("run"), run))
+    table = read_scores(path) if per_query else (read or read_rankings)(path)
+    several = pc.count_distinct(table.column("run")).as_py() > 1
+    table = one_run(table, run if several else None, source=str(path))
     return Source(str(path), "scores" if per_query else "rankings", table)
 
 
@@ -125,6 +122,7 @@ def check_rules(
     level: float = 0.95,
     on: On = "interval",
     undecided: Undecided = "fail",
+    rel: float | None = None,
 ) -> list[Verdict]:
     """Each rule checked.
 
@@ -137,9 +135,11 @@ def check_rules(
         level: Confidence level of the two-sided intervals: a rule passes wrongly at most (1 - level) / 2 of the time.
         on: Decide on the whole interval, or on the estimate alone.
         undecided: What an undecided rule counts as.
+        rel: A label this high is relevant, for measures that name no other; None = 1, or 0.5 if labels are
+            probabilities.
 
     Returns:
-        One verdict a rule. Where labels are probabilities, 0.5 and above counts as relevant.
+        One verdict a rule.
 
     Raises:
         InputError: No rule, a file that cannot be read, scores without the column of a rule, a bad option.
@@ -155,11 +155,11 @@ def check_rules(
     verdicts = []
     for rule in rules:
         if rule.baseline is None:
-            found = _mean(rule, source, labels, clusters, level)
+            found = _mean(rule, source, labels, clusters, level, rel)
         else:
             if rule.baseline not in known:
                 known[rule.baseline] = read_source(rule.baseline, run=source.run)
-            found = _difference(rule, [known[rule.baseline], source], labels, clusters, level)
+            found = _difference(rule, [known[rule.baseline], source], labels, clusters, level, rel)
         verdicts.append(_decided(rule, found, on, undecided))
     return verdicts
 
@@ -203,10 +203,15 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
 
 
 def _mean(
-    rule: Rule, source: Source, labels: pa.Table | None, clusters: Mapping[str, str] | None, level: float
+    rule: Rule,
+    source: Source,
+    labels: pa.Table | None,
+    clusters: Mapping[str, str] | None,
+    level: float,
+    rel: float | None,
 ) -> Verdict:
     """The mean of a measure with its interval, not decided yet."""
-    rule, scored = _scored(rule, [source], labels)
+    rule, scored = _scored(rule, [source], labels, rel)
     column = pairs(scored[0], scored[0], str(rule.measure))
     estimate = mean_interval(
         column.system,
@@ -224,9 +229,10 @@ def _difference(
     labels: pa.Table | None,
     clusters: Mapping[str, str] | None,
     level: float,
+    rel: float | None,
 ) -> Verdict:
     """The mean difference, second source - first, with its interval, not decided yet."""
-    rule, (old, new) = _scored(rule, sources, labels)
+    rule, (old, new) = _scored(rule, sources, labels, rel)
     ranked = pc.is_in(old.scores.column("query_id"), value_set=pc.unique(sources[0].table.column("query_id")))
     old = replace(old, scores=old.scores.filter(ranked))
     found = compare_scored(old, new, str(rule.measure), clusters=clusters, level=level, resamples=1)
@@ -269,7 +275,9 @@ def _decided(rule: Rule, found: Verdict, on: On, undecided: Undecided) -> Verdic
     return replace(found, outcome=outcome, passed=passed)
 
 
-def _scored(rule: Rule, sources: Sequence[Source], labels: pa.Table | None) -> tuple[Rule, list[Scored]]:
+def _scored(
+    rule: Rule, sources: Sequence[Source], labels: pa.Table | None, rel: float | None
+) -> tuple[Rule, list[Scored]]:
     """The rule at the level that its labels ask for, and the scores of each source over the same queries."""
     ranked = [source for source in sources if source.kind == "rankings"]
     if not ranked:
@@ -277,8 +285,10 @@ def _scored(rule: Rule, sources: Sequence[Source], labels: pa.Table | None) -> t
     also = [one for source in sources if source.kind == "scores" for one in source.table["query_id"].to_pylist()]
     apart = named_apart([(source.name, source.table) for source in ranked])
     systems = judge_systems(apart, labels, also=also)
-    if labels_are_probabilities(systems.judged):
-        rule = replace(rule, measure=at_level(rule.measure, 0.5))
+    if rel is None and labels_are_probabilities(systems.judged):
+        rel = 0.5
+    if rel is not None:
+        rule = replace(rule, measure=at_level(rule.measure, rel))
     scored = iter(score_systems(systems, [rule.measure]))
     return rule, [
         replace(next(scored), name=source.name) if source.kind == "rankings" else Scored(source.name, source.table, {})

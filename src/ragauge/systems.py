@@ -100,18 +100,19 @@ def one_run(table: pa.Table, run: str | None, *, source: str) -> pa.Table:
 
     Args:
         table: Rankings or scores, with a column run.
-        run: Its name; None = the only one. A table with one run needs no name, and its name is not compared.
+        run: Its name; None = the only one.
         source: The file, for the message.
 
     Raises:
-        InputError: There are several runs and none of that name.
+        InputError: There is no run of that name, or None is asked for and there are several.
     """
     names = pc.unique(table.column("run")).to_pylist()
-    if len(names) <= 1:
+    if run is None and len(names) <= 1:
         return table
     if run not in names:
         asked = "name one with --run" if run is None else f"there is no {run!r}"
-        raise InputError(f"{source} holds {len(names)} runs ({', '.join(names)}); {asked}")
+        n_runs = f"{len(names)} run{'' if len(names) == 1 else 's'}"
+        raise InputError(f"{source} holds {n_runs} ({', '.join(names)}); {asked}")
     return table.filter(pc.equal(table.column("run"), run))
 
 

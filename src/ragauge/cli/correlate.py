@@ -2,16 +2,13 @@
 
 from collections.abc import Callable
 from contextlib import ExitStack
-from itertools import groupby
-from math import isfinite
-from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ragauge.cli.contest_table import echo_contest
-from ragauge.cli.terminal import bars, echo_json, echo_records, note, quiet_option, write_text
+from ragauge.cli.correlation_table import echo_correlations, legend
+from ragauge.cli.terminal import bars, note, quiet_option, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,13 +18,6 @@ if TYPE_CHECKING:
 COEFFICIENTS = ("spearman", "pearson", "tau_b", "tau_c", "gamma", "somers_yx", "somers_xy")
 ALWAYS = COEFFICIENTS[:4]
 """What files and JSON hold, whichever the table shows."""
-
-LEGEND = """\
-value          at alpha = 0.5; CI: its {level:.0%} confidence interval, leaving out one query at a time
-in-sample max  the largest over alpha, and where: too high, alpha was chosen on these rows
-corrected      that maximum less what the choice adds (bootstrap), with its interval (CI)
-held out       at an alpha that other {others} chose
-within         for the same query: do its rows follow their grades?"""
 
 
 @click.command("correlate")
@@ -145,7 +135,7 @@ def correlate_command(
             )
     echo_correlations(found, coefficient=coefficient, format=format, level=level, contest=met)
     if format == "table" and not quiet:
-        note("\n" + _legend(found, level, held_out))
+        note(legend(found, level=level, held_out=held_out))
 
 
 def _progress(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], None]:
@@ -168,71 +158,3 @@ def _rows(graded: Path, *, whole: bool) -> Any:
     if graded.suffix == ".parquet" and not whole:
         return graded_batches(graded, GRADED_COLUMNS)
     return read_graded(graded)
-
-
-def echo_correlations(
-    found: "pa.Table", *, coefficient: str, format: str, level: float = 0.95, contest: "pa.Table | None" = None
-) -> None:
-    """The correlations of one coefficient (or all) on stdout, a table a segment; then the contest, if there was one."""
-    rows = found.to_pylist()
-    if format == "json":
-        echo_json({"correlations": rows} | ({} if contest is None else {"contest": contest.to_pylist()}))
-        return
-    shown = [row for row in rows if coefficient in ("all", row["coefficient"])]
-    if format == "csv":
-        echo_records(shown, format="csv")
-        return
-    columns = _columns(found)
-    for (dataset, embedder, segment), group in groupby(shown, key=itemgetter("dataset", "embedder", "segment")):
-        members = list(group)
-        title = f"{dataset}  {embedder}  {segment}  ({_size(members)})"
-        records = [_row(row, columns, level, several=coefficient == "all") for row in members]
-        echo_records(records, format="table", title=title)
-    if contest is not None:
-        echo_contest(contest)
-
-
-def _size(rows: list[dict[str, Any]]) -> str:
-    """Queries and answers of the segment, and of the measure that has fewer of them."""
-    most = max(rows, key=itemgetter("n_rows"))
-    text = f"{most['n_queries']} queries, {most['n_rows']} answers"
-    fewer = {row["measure"]: row["n_rows"] for row in rows if row["n_rows"] < most["n_rows"]}
-    return "; ".join([text, *(f"{name}: {n}" for name, n in fewer.items())])
-
-
-def _row(row: dict[str, Any], columns: set[str], level: float, *, several: bool) -> dict[str, Any]:
-    record = {"measure": row["measure"]} | ({"of": row["coefficient"]} if several else {})
-    record |= {
-        "value": row["value"],
-        f"{level:.0%} CI": _span(row["low"], row["high"]),
-        "in-sample max": f"{row['best_value']:.3f} at {row['best_alpha']:.2f}" if row["alpha_matters"] else "",
-    }
-    if "corrected_value" in columns:
-        tuned = row["alpha_matters"]
-        record["corrected"] = row["corrected_value"] if tuned else None
-        record["CI"] = _span(row["corrected_low"], row["corrected_high"]) if tuned else ""
-    if "held_out" in columns:
-        record["held out"] = row["held_out"]
-    if "within" in columns:
-        record["within"] = row["within"]
-    return record
-
-
-def _span(low: float, high: float) -> str:
-    return f"{low:.2f}..{high:.2f}" if isfinite(low) and isfinite(high) else ""
-
-
-def _legend(found: "pa.Table", level: float, held_out: str | None) -> str:
-    """The lines about columns that are there."""
-    absent = [head for name, head in _OPTIONAL.items() if name not in _columns(found)]
-    text = LEGEND.format(level=level, others="data sets" if held_out == "datasets" else "queries")
-    return "\n".join(line for line in text.splitlines() if not line.startswith(tuple(absent)))
-
-
-def _columns(found: "pa.Table") -> set[str]:
-    """The optional columns that hold anything; beside a corrected maximum there is no room for `within`."""
-    there = {name for name in _OPTIONAL if found.column(name).null_count < len(found)}
-    return there - {"within"} if "corrected_value" in there else there
-
-
-_OPTIONAL = {"corrected_value": "corrected", "held_out": "held out", "within": "within"}

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ragauge.cli.correlate import echo_correlations
+from ragauge.cli.correlation_table import echo_correlations
 from ragauge.cli.terminal import bars, make_folder, note, quiet_option, write_text
 from ragauge.errors import IncompleteError
 
