@@ -120,7 +120,8 @@ def label_row(record: Record) -> Iterator[Retrieval]:
     if query_id is None or doc_id is None:
         raise FormatError(f"no query_id or no doc_id; found: {', '.join(map(str, record))}")
     reason, judge = (_text(record.get(key), f"the {key}") for key in ("reason", "judge"))
-    label = qrels_label(_cell(record, LABEL), reason, judge)
+    value = next((record[name] for name in LABEL if name in record), None)  # a null label is not the score beside it
+    label = qrels_label(value, reason, judge)
     yield Retrieval(query_id, _text(cells["query"], "the query"), None, relevant=((doc_id, label),))
 
 

@@ -43,7 +43,8 @@ def _is_our_table(content: Content) -> bool:
     if content.table is None:
         return False
     names = set(content.table.column_names)
-    return {"query_id", "doc_ids"} <= names or {"query_id", "doc_id", "label"} <= names
+    retrieved = names & {*long.COLUMNS["rank"], *long.COLUMNS["score"]}  # a row is then a retrieved document
+    return {"query_id", "doc_ids"} <= names or ({"query_id", "doc_id", "label"} <= names and not retrieved)
 
 
 def trec_rankings(content: Content, duplicates: Duplicates, order: Order = "trec") -> Reading:
@@ -57,6 +58,9 @@ def _trec_labels(content: Content) -> Reading:
 
 
 def _our_rankings(content: Content, duplicates: Duplicates) -> Reading:
+    flat = (long.is_long(record) and "documents" not in record for record in content.sample)
+    if content.sample and all(flat):  # a row a retrieved document, with its label beside its score or rank
+        return ROWS.rankings(content, duplicates)
     if content.path is not None and content.kind in ("jsonl", "text"):
         table = jsonl.read_rankings(content.path, duplicates=duplicates)
     else:

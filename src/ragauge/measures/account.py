@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from ragauge.measures.prepare import Prepared
+from ragauge.measures.ties import number_format, order_matters
+from ragauge.ragged import from_arrow, from_labels
 
 __all__ = ["account"]
 
@@ -60,6 +62,8 @@ def _documents(prepared: Prepared) -> Iterator[str]:
         yield f"{_count(changes.n_reordered, 'ranking')} put in the order of the scores."
     if changes.n_unscored:
         yield f"{_count(changes.n_unscored, 'ranking')} left in the order given: a document has no score."
+    if name := _rounded(prepared):
+        yield f"All scores fit {name}: that some are equal may be due to rounding."
     if changes.n_identical:
         yield f"{_count(changes.n_identical, 'document')} dropped: the id is that of the query."
     if changes.n_duplicates:
@@ -68,6 +72,13 @@ def _documents(prepared: Prepared) -> Iterator[str]:
     if changes.n_collapsed:
         number = _count(changes.n_collapsed, "chunk")
         yield f"{number} dropped: {_kept(policies.collapse)} chunk of the document stands for it."
+
+
+def _rounded(prepared: Prepared) -> str:
+    """The format that scores may have been rounded to, where equal scores can matter; "" otherwise."""
+    labels, scores = from_labels(prepared.judged.column("labels")), from_arrow(prepared.judged.column("scores"))
+    name = number_format(scores)
+    return name if name and order_matters(labels, scores, depth=None).any() else ""
 
 
 def _labels(prepared: Prepared) -> Iterator[str]:

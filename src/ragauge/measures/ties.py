@@ -9,10 +9,13 @@ import numpy.typing as npt
 
 from ragauge.ragged import Ragged, positions
 
-__all__ = ["mixed_blocks", "order_matters", "tied_blocks"]
+__all__ = ["mixed_blocks", "number_format", "order_matters", "tied_blocks"]
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
+
+_FORMATS = (("bfloat16", 8), ("float16", 11), ("float32", 24))
+"""Floating point formats coarser than 64 bits, and their significant bits."""
 
 
 def tied_blocks(scores: Ragged) -> Ints:
@@ -52,3 +55,27 @@ def order_matters(labels: Ragged, scores: Ragged, *, depth: int | None) -> Bools
     found = np.zeros(labels.n_rows, dtype=np.bool_)
     found[np.searchsorted(labels.offsets, mixed, side="right") - 1] = True
     return found
+
+
+def number_format(scores: Ragged) -> str:
+    """The floating point format that just holds the digits of all scores: what they may have been rounded to.
+
+    Returns:
+        "bfloat16", "float16" or "float32"; "" for finer scores, whole numbers, and steps coarser than bfloat16's.
+        Decimals hide their origin: the float32 0.1 is told when it is written 0.10000000149011612, not as 0.1.
+
+    >>> number_format(Ragged.from_lists([[0.333251953125, 0.5]])), number_format(Ragged.from_lists([[1 / 3, 2, 1]]))
+    ('float16', '')
+    """
+    values = scores.values[scores.valid]
+    if _significant_bits(values[:1000]) > _FORMATS[-1][1] or (values == np.round(values)).all():
+        return ""
+    bits = _significant_bits(values)
+    return next((name for name, most in _FORMATS if bits <= most), "") if bits >= _FORMATS[0][1] else ""
+
+
+def _significant_bits(values: npt.NDArray[np.float64]) -> int:
+    """From the first to the last bit that any of the numbers needs, at most 53."""
+    whole = np.ldexp(np.frexp(np.abs(values))[0], 53).astype(np.int64)  # 53-bit whole numbers
+    union = int(np.bitwise_or.reduce(whole))
+    return 54 - (union & -union).bit_length() if union else 0
