@@ -3,8 +3,9 @@
     python bench/score_files.py [--queries 10000 100000] [--rounds 3] [--peers-python PATH]
 
 Writes a run (100 documents a query) and qrels (50 labels a query) to a temporary folder. Each contender reads both and
-gives the means of nDCG@10, P@10, R@100, AP@100 and RR, in a process of its own, the contenders taking turns. The clock
-starts after imports and a first call on three queries (some compile at first use). polars only parses the same bytes.
+gives the means of nDCG@10, P@10, R@100, AP@100 and RR, in a process of its own, the contenders taking turns. Wall and
+processor time begin after imports and a first call on three queries (some compile at first use) and end with the means;
+"whole process" is from its start to its end, imports and first call included. polars only parses the same bytes.
 pytrec_eval, ranx and ir_measures run in the interpreter given by --peers-python; without it, they do not run.
 """
 
@@ -115,12 +116,16 @@ def write_files(folder: Path, n_queries: int, seed: int) -> None:
         frame.write_csv(folder / name, separator=" ", include_header=False)
 
 
+def first_lines(source: Path, target: Path, n: int) -> None:
+    with source.open() as whole:
+        target.write_text("".join(next(whole) for _ in range(n)))
+
+
 def contend(name: str, folder: Path) -> dict[str, Any]:
     """What one contender needs, measured in this process."""
     (folder / "small").mkdir(exist_ok=True)
     for file, n_lines in (("x.run", 3 * DEPTH), ("x.qrels", 3 * JUDGED)):
-        with (folder / file).open() as whole:
-            (folder / "small" / file).write_text("".join(next(whole) for _ in range(n_lines)))
+        first_lines(folder / file, folder / "small" / file, n_lines)
     CONTENDERS[name](folder / "small" / "x.run", folder / "small" / "x.qrels")
     wall, processor = time.perf_counter(), time.process_time()
     means = CONTENDERS[name](folder / "x.run", folder / "x.qrels")
@@ -130,27 +135,45 @@ def contend(name: str, folder: Path) -> dict[str, Any]:
 
 
 def compare(folder: Path, interpreters: dict[str, str], rounds: int) -> None:
-    """Prints the medians; the contenders take turns."""
+    """Prints the medians as a Markdown table; the contenders take turns."""
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in interpreters}
     for _ in range(rounds):
         for name, python in interpreters.items():
-            command = [python, __file__, "--contender", name, "--folder", str(folder)]
-            found[name].append(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+            command, start = [python, __file__, "--contender", name, "--folder", str(folder)], time.perf_counter()
+            out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+            found[name].append({**json.loads(out), "whole": time.perf_counter() - start})
+    columns = {"wall": "s wall", "processor": "s processor", "peak": "GB at most", "whole": "s whole process"}
     medians = {
-        name: {key: statistics.median(one[key] for one in runs) for key in ("wall", "processor", "peak")}
-        for name, runs in found.items()
+        name: {key: statistics.median(one[key] for one in runs) for key in columns} for name, runs in found.items()
     }
-    ours = medians["ragauge"]
+    print(f"| | {' | '.join(columns.values())} | wall, processor, memory in multiples of ours |")
+    print("|---" * (len(columns) + 2) + "|")
     for name, theirs in medians.items():
-        against = ", ".join(f"{theirs[key] / ours[key]:.2f}" for key in ("wall", "processor", "peak"))
-        print(
-            f"{name:12s} {theirs['wall']:7.2f} s wall {theirs['processor']:7.2f} s processor {theirs['peak']:5.2f} GB;"
-            f"  of ours: {against}",
-            flush=True,
-        )
+        against = ", ".join(f"{theirs[key] / medians['ragauge'][key]:.2f}" for key in ("wall", "processor", "peak"))
+        print(f"| {name} | {' | '.join(f'{theirs[key]:.2f}' for key in columns)} | {against} |")
+    print()
     for name, runs in found.items():
         if runs[0]["means"]:
-            print(f"{name:12s} " + "  ".join(f"{mean:.6f}" for mean in runs[0]["means"]))
+            print(f"    {name:12s}" + "".join(f"  {mean:.6f}" for mean in runs[0]["means"]), flush=True)
+
+
+def show_start(folder: Path, rounds: int) -> None:
+    """How long it takes to import the package, and to score 30 queries from the shell."""
+    for file, n_lines in (("x.run", 30 * DEPTH), ("x.qrels", 30 * JUDGED)):
+        first_lines(folder / file, folder / f"few.{file}", n_lines)
+    score = ["score", str(folder / "few.x.run"), "--labels", str(folder / "few.x.qrels"), "-m", "nDCG@10", "--quiet"]
+    start = "from ragauge.cli.main import main; main()"
+    for title, command in (
+        ("import ragauge", ["-c", "import ragauge"]),
+        ("import ragauge, and score", ["-c", "import ragauge; ragauge.score"]),
+        ("ragauge score, 30 queries", ["-c", start, *score]),
+    ):
+        times = []
+        for _ in range(rounds):
+            begin = time.perf_counter()
+            subprocess.run([sys.executable, *command], check=True, capture_output=True)
+            times.append(time.perf_counter() - begin)
+        print(f"    {title:28s}{statistics.median(times):6.2f} s whole process")
 
 
 def main() -> None:
@@ -173,22 +196,15 @@ def main() -> None:
     interpreters |= dict.fromkeys(PEERS, options.peers_python) if options.peers_python else {}
     for n_queries in options.queries:
         with tempfile.TemporaryDirectory() as folder:
-            writing = [
-                sys.executable,
-                __file__,
-                "--write",
-                str(n_queries),
-                "--seed",
-                str(options.seed),
-                "--folder",
-                folder,
-            ]
-            subprocess.run(
-                writing, check=True
-            )  # a process inherits the peak of the one that starts it: this one stays small
+            # in a process of its own, as a process inherits the peak of the one that starts it: this one stays small
+            writing = ["--write", str(n_queries), "--seed", str(options.seed), "--folder", folder]
+            subprocess.run([sys.executable, __file__, *writing], check=True)
             sizes = ", ".join(f"{(Path(folder) / name).stat().st_size / 1e6:.0f} MB" for name in ("x.run", "x.qrels"))
-            print(f"{n_queries} queries, {DEPTH} documents and {JUDGED} labels each ({sizes})")
+            print(f"\n{n_queries} queries, {DEPTH} documents and {JUDGED} labels each ({sizes}):\n", flush=True)
             compare(Path(folder), interpreters, options.rounds)
+            if n_queries == options.queries[-1]:
+                print("\nFrom a standstill:\n")
+                show_start(Path(folder), 5)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ are neighbours. What the hash finds is compared as bytes, and a block in which t
 done again with exact codes: no collision can change a result.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +28,6 @@ _ALL_BITS = (1 << 64) - 1
 _ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: multiples of it spread over all 64 bits
 _MIX = np.uint64(0xBF58476D1CE4E5B9)
 _HALF = np.uint64(32)
-_MOST_BYTES = 2**31
 _FIRST_BYTES = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 """Keeps the first n bytes of a little-endian word."""
 
@@ -71,7 +71,7 @@ def repeats(ids: "pa.Array | pa.ChunkedArray", offsets: Ints) -> Repeats:
 
     def pairs(block: slice) -> Ints:
         mine = offsets[block.start : block.stop + 1]
-        return mine[0] + _equal_pairs(ids[mine[0] : mine[-1]], row_ids(mine))
+        return _equal_pairs(ids[mine[0] : mine[-1]], row_ids(mine)) + int(mine[0])
 
     return _repeats(each(pairs, blocks(offsets)))
 
@@ -118,7 +118,7 @@ def look_up(
         looked_up[start + here] = values[theirs[there - n]]
         return start + found[:, found[1] < n], theirs[found[:, found[0] >= n] - n]
 
-    found = each(pairs, blocks(offsets + np.concatenate([[0], np.cumsum(sizes)])))
+    found = list(each(pairs, blocks(offsets + np.concatenate([[0], np.cumsum(sizes)]))))
     return LookUp(looked_up, _repeats([mine for mine, _ in found]), _repeats([theirs for _, theirs in found]))
 
 
@@ -131,7 +131,7 @@ def changes(column: "pa.Array | pa.ChunkedArray") -> npt.NDArray[np.bool_]:
     return np.asarray(pc.not_equal(column[1:], column[:-1]).to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _repeats(pairs: list[Ints]) -> Repeats:
+def _repeats(pairs: Iterable[Ints]) -> Repeats:
     """Each pair once, by where its second element stands."""
     together = np.concatenate([np.zeros((2, 0), dtype=np.int64), *pairs], axis=1)
     if not together.size:
@@ -195,7 +195,8 @@ def _fingerprints(values: pa.Array) -> Words:
     offsets, data = _bytes_of(values)
     words = np.ndarray((max(len(data) - 7, 0),), dtype="<u8", buffer=data, strides=(1,))  # one begins at each byte
     starts, ends, lengths = offsets[:-1], offsets[1:], np.diff(offsets)
-    shortest, longest = int(lengths.min(initial=_MOST_BYTES)), int(lengths.max(initial=0))
+    longest = int(lengths.max(initial=0))
+    shortest = int(lengths.min(initial=longest))
     total = lengths.astype(np.uint64) * _MIX
     for first in range(0, longest, 8):
         alive: Any = slice(None) if shortest > first else np.flatnonzero(lengths > first)

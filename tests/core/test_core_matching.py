@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from ragauge.matching import changes, look_up, repeats
 
 quick = settings(max_examples=100, deadline=None)
-IDS = st.lists(st.lists(st.sampled_from(["", "a", "b", "ab", "é", "12345678", "123456789", "x" * 17]), max_size=6))
+LONG = ["12345678", "123456789", "0123456789", "x" * 17, "x" * 16]  # eight bytes or more go another way
+ID = st.sampled_from(["", "a", "b", "ab", "é", *LONG])
+IDS = st.lists(st.lists(ID, max_size=6)) | st.lists(st.lists(st.sampled_from(LONG), max_size=6))
 
 
 def offsets_of(rows: list[list[str]]) -> np.ndarray:
@@ -56,6 +58,19 @@ def test_a_look_up_is_that_of_a_dict_a_row(rows: list[list[str]], others: list[l
     ]
     np.testing.assert_array_equal(found.values, expected)
     assert found.repeats.places.size == 0
+
+
+def test_what_stands_twice_in_a_row_that_is_looked_at_is_told_once() -> None:
+    found = look_up(
+        pa.array(["a", "b", "a"]),
+        np.array([0, 2, 3]),
+        others=pa.array(["a", "c", "c", "d", "d"]),
+        other_offsets=np.array([0, 3, 5]),
+        other_rows=np.array([0, 0]),  # both rows look at the first one; nobody at the second
+        values=np.arange(5.0),
+    )
+    assert (found.other_repeats.places.tolist(), found.other_repeats.earlier.tolist()) == ([2], [1])
+    np.testing.assert_array_equal(found.values, [0.0, np.nan, 0.0])
 
 
 def test_rows_of_many_blocks_slices_chunks_and_large_strings_give_the_same() -> None:

@@ -21,6 +21,7 @@ from ragauge.ragged import (
     segment_cumsum,
     segment_dot,
     segment_sum,
+    slots,
     take_rows,
     to_arrow,
 )
@@ -112,6 +113,17 @@ def test_head_is_the_first_k_of_each_row(rows: Rows, k: int) -> None:
     assert as_lists(top) == [row[:k] for row in rows]
     assert top.n_rows == len(rows)
     assert top.lengths.tolist() == [min(k, len(row)) for row in rows]
+
+
+@quick
+@given(ROWS, st.none() | st.integers(1, 7))
+def test_slots_are_the_first_k_of_each_row_and_nulls_at_the_end_at_most(rows: Rows, k: int | None) -> None:
+    found = as_lists(slots(Ragged.from_lists(rows), k))
+    for row, slot in zip(rows, found, strict=True):
+        top = row[:k]
+        assert slot[: len(top)] == top
+        assert slot[len(top) :] == [None] * (len(slot) - len(top))
+        assert k is None or len(slot) <= k
 
 
 @quick

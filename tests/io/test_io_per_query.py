@@ -24,12 +24,20 @@ def test_written_scores_are_read_back_with_null_and_nan_apart(tmp_path, suffix):
     assert math.isnan(undefined)
 
 
+def test_a_table_with_lists_is_no_per_query_file(tmp_path):
+    write_table(pa.table({"query_id": ["q1"], "retrieved": [["d1", "d2"]]}), tmp_path / "a.parquet")
+    assert not is_per_query(tmp_path / "a.parquet")
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
         ("a.jsonl", RANKING),
         ("a.jsonl", RANKING.replace('"d1"', '"' + "d" * 9000 + '"')),
         ("a.run", "q1 Q0 d1 1 3.0 a\n"),
+        ("a.csv", "query_id,doc_id,rank\nq1,7,1\n"),
+        ("a.jsonl", '{"query_id": "q1", "contexts": ["some text"]}\n'),
+        ("a.json", '{\n  "query_id": "q1"\n}\n'),  # a record over several lines
     ],
 )
 def test_rankings_are_no_per_query_file(tmp_path, name, content):
@@ -69,7 +77,7 @@ def test_clusters_are_read_from_any_table(tmp_path, name, content, column):
 @pytest.mark.parametrize(
     ("content", "column", "message"),
     [
-        ("query_id,user,session\n1,u,s\n", None, "name the column to cluster by; found: user, session"),
+        ("query_id,user,session\n1,u,s\n", None, r"cluster by \(--cluster-by\); found: user, session"),
         ("query_id,user\n1,\n", None, "no value for 'user'"),
         ("query_id,user\n1,u\n", "session", "no value for 'session'; found: query_id, user"),
         ("query_id,user\n1,u\n1,v\n", None, "query '1' stands on line 2 already"),

@@ -130,6 +130,35 @@ def test_a_run_of_many_queries_mixed_line_by_line_is_put_together(tmp_path: Path
         assert ids == [f"d{i}" for i in range(number, n_lines, 14)]
 
 
+def many_lines(n_queries: int) -> list[str]:
+    """100 documents a query, the last two tied and in the wrong order; 2 MB hold about 700 queries."""
+    tied = [97, 98]
+    return [
+        f"query-{q} Q0 document-{q:04d}-{rank:03d} 1 {100 - (97 if rank in tied else rank)} t\n"
+        for q in range(n_queries)
+        for rank in range(100)
+        if rank != 99
+    ]
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_a_run_of_several_blocks_is_read_as_one_of_a_single_block(apart: bool, tmp_path: Path) -> None:
+    lines = many_lines(1000)
+    if apart:  # the lines of the first query stand at both ends of the file
+        lines = [*lines[5:], *lines[:5]]
+    found = rankings(read_run(put(tmp_path / "x.run", "".join(lines).encode())))
+    assert [query_id for query_id, *_ in found] == [f"query-{q}" for q in range(1000)]
+    for q, (_, _, ids, scores) in enumerate(found):
+        assert ids == [f"document-{q:04d}-{rank:03d}" for rank in [*range(97), 98, 97]]
+        assert scores == [float(100 - rank) for rank in [*range(97), 97, 97]]
+
+
+def test_a_bad_line_behind_the_first_block_is_told_with_its_number(tmp_path: Path) -> None:
+    lines = [*many_lines(1000), "query-1 Q0 d 1 high t\n"]
+    with pytest.raises(FormatError, match="line 99001: score 'high' is not a number"):
+        read_run(put(tmp_path / "x.run", "".join(lines).encode()))
+
+
 def test_a_line_that_begins_with_a_hash_is_an_entry_where_it_has_the_fields_of_one(tmp_path: Path) -> None:
     path = put(tmp_path / "x.run", b"# six words make no entry: # skip\n#1 Q0 d 1 2 t\n")
     assert [row[0] for row in rankings(read_run(path))] == ["#1"]

@@ -107,6 +107,12 @@ def test_a_pair_labelled_twice_is_refused_by_name() -> None:
         judge(rankings({"q1": ["a"]}), twice)
 
 
+def test_a_pair_labelled_twice_is_refused_also_where_its_query_was_not_ranked() -> None:
+    twice = pa.concat_tables([labels_table({("q1", "a"): 1, ("q2", "b"): 1}), labels_table({("q2", "b"): 1})])
+    with pytest.raises(InputError, match="query 'q2', document 'b' has more than one label; keep one"):
+        judge(rankings({"q1": ["a"]}), twice)
+
+
 def test_two_rankings_of_one_query_and_run_are_refused() -> None:
     twice = pa.concat_tables([rankings({"q1": ["a"]}), rankings({"q1": ["b"]})])
     with pytest.raises(InputError, match="query 'q1' has more than one ranking of run 'run'"):

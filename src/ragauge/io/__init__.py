@@ -4,6 +4,7 @@ Every reader takes gzip and a byte order mark, and shows what is wrong with a fi
 """
 
 from ragauge.io.collection import read_corpus, read_queries
+from ragauge.io.drawn import design_of_file, read_drawn, write_drawn_rankings
 from ragauge.io.formats import FORMATS, read_labels, read_rankings, scan_labels, scan_rankings, write_rankings
 from ragauge.io.found import Reading, Skipped
 from ragauge.io.graded import graded_batches, read_graded, write_graded_json
@@ -18,11 +19,13 @@ __all__ = [
     "Pools",
     "Reading",
     "Skipped",
+    "design_of_file",
     "graded_batches",
     "is_per_query",
     "label_ratings",
     "read_clusters",
     "read_corpus",
+    "read_drawn",
     "read_graded",
     "read_label_plan",
     "read_labels",
@@ -35,6 +38,7 @@ __all__ = [
     "scan_labels",
     "scan_pools",
     "scan_rankings",
+    "write_drawn_rankings",
     "write_graded_json",
     "write_label_plan",
     "write_rankings",

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ragauge.io.fields import NAME, Columns, Names
 from ragauge.io.rows import Duplicates
 from ragauge.matching import changes, repeats
 from ragauge.ragged import blocks, row_ids
@@ -19,42 +20,36 @@ from ragauge.schema import LABELS, POOLED_UNJUDGED, RANKINGS
 
 __all__ = ["LABEL_TYPES", "RUN_TYPES", "Order", "labels_of", "rankings_of"]
 
-Columns = dict[str, pa.ChunkedArray]
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Order = Literal["trec", "input"]
 """How a ranking's documents stand: as trec_eval sorts them, or as the file has them."""
 
-_NAME = pa.dictionary(pa.int32(), pa.string())
-RUN_TYPES = {"query_id": _NAME, "doc_id": pa.string(), "score": pa.float64(), "run": _NAME}
+RUN_TYPES = {"query_id": NAME, "doc_id": pa.string(), "score": pa.float64(), "run": NAME}
 LABEL_TYPES = {"query_id": pa.string(), "doc_id": pa.string(), "label": pa.float64()}
 """The columns that `rankings_of` and `labels_of` take."""
-_MOST_BYTES = 2**31 - 1
-"""What the offsets of a string array can reach."""
 
 
 def rankings_of(columns: Columns, *, order: Order, duplicates: Duplicates) -> pa.Table | None:
     """RANKINGS, one a query and run, in the order of their first lines.
 
-    None when a score is not finite, a document stands twice in a ranking (with duplicates="error"), or the document ids
-    have more than 2 GiB.
+    None when a score is not finite, or a document stands twice in a ranking (with duplicates="error").
 
     Args:
-        columns: Of `RUN_TYPES`; each is taken out as it is used, so that what it was parsed into can be freed.
+        columns: Of `RUN_TYPES`. Documents and scores are put in order where they are, and become the table's.
         order: Whether documents are sorted.
         duplicates: Whether a document may stand in a ranking twice.
     """
-    groups = _Groups.of(columns.pop("query_id"), columns.pop("run"))
-    scores, documents = columns.pop("score").to_numpy(), columns.pop("doc_id")
-    if not np.isfinite(scores).all() or documents.nbytes > _MOST_BYTES:
+    documents, scores = columns["doc_id"], np.frombuffer(columns["score"].buffers()[1])
+    groups = _Groups.of(columns["query_id"], columns["run"], len(scores))
+    if not np.isfinite(scores).all():
         return None
     apart = groups.joined()
     if apart is not None:
         groups, order_of_lines = apart
         scores, documents = scores[order_of_lines], documents.take(pa.array(order_of_lines))
     if order == "trec":
-        scores, documents = _in_trec_order(scores, documents, groups.offsets)
-    documents = documents.combine_chunks()
+        _put_in_order(scores, documents, groups.offsets)
     if duplicates == "error" and len(repeats(documents, groups.offsets).places):
         return None
     lists = {"doc_ids": documents, "scores": pa.array(scores)}
@@ -73,8 +68,7 @@ def labels_of(columns: Columns) -> pa.Table | None:
     Args:
         columns: Of `LABEL_TYPES`.
     """
-    queries, documents = columns.pop("query_id"), columns.pop("doc_id").combine_chunks()
-    known = columns.pop("label").combine_chunks()
+    queries, documents, known = (columns[name] for name in LABEL_TYPES)
     labels = known.to_numpy()
     if not np.isfinite(labels).all() or _has_repeats(queries, documents):
         return None
@@ -85,7 +79,7 @@ def labels_of(columns: Columns) -> pa.Table | None:
     return pa.table([queries, documents, known, reasons, nothing], schema=LABELS)
 
 
-def _has_repeats(queries: pa.ChunkedArray, documents: pa.Array) -> bool:
+def _has_repeats(queries: pa.Array, documents: pa.Array) -> bool:
     """Whether a document stands twice with a query."""
     starts = np.flatnonzero(np.append(True, changes(queries)))
     names = queries.take(pa.array(starts))
@@ -106,20 +100,11 @@ class _Groups:
     offsets: Ints
 
     @classmethod
-    def of(cls, queries: pa.ChunkedArray, runs: pa.ChunkedArray) -> "_Groups":
-        """From dictionary columns; their chunks have dictionaries of their own."""
-        names, starts, n_lines = [], [], 0
-        for query, run in zip(queries.chunks, runs.chunks, strict=True):
-            first = _firsts(query)
-            if len(run.dictionary) > 1:
-                first = np.union1d(first, _firsts(run))
-            names.append([column.take(pa.array(first)).dictionary_decode() for column in (query, run)])
-            starts.append(n_lines + first)
-            n_lines += len(query)
-        query_ids, run_ids = (pa.concat_arrays(parts) for parts in zip(*names, strict=True))
-        new = np.append(True, changes(query_ids) | changes(run_ids))  # a chunk may begin inside a group
-        offsets = np.append(np.concatenate(starts)[new], n_lines)
-        return cls(query_ids.filter(pa.array(new)), run_ids.filter(pa.array(new)), offsets)
+    def of(cls, queries: Names, runs: Names, n_lines: int) -> "_Groups":
+        starts = np.union1d(queries.starts, runs.starts)
+        query_ids, run_ids = queries.at(starts), runs.at(starts)
+        new = np.append(True, changes(query_ids) | changes(run_ids))  # a block may begin inside a group
+        return cls(query_ids.filter(pa.array(new)), run_ids.filter(pa.array(new)), np.append(starts[new], n_lines))
 
     def joined(self) -> "tuple[_Groups, Ints] | None":
         """One group a query and run, by their first lines, and the order of lines it takes; None when there is."""
@@ -135,39 +120,37 @@ class _Groups:
         return _Groups(self.queries.take(pa.array(firsts)), self.runs.take(pa.array(firsts)), offsets), order
 
 
-def _firsts(names: pa.DictionaryArray) -> Ints:
-    """Where a name stands that differs from the one before it."""
-    codes = names.indices.to_numpy()
-    return np.append(0, np.flatnonzero(codes[1:] != codes[:-1]) + 1)
-
-
 def _nulls_like(values: pa.Array) -> pa.Array:
     """As many nulls of the same type, over the same memory: what stands under a null is not read."""
     nothing = pa.nulls(len(values), pa.bool_()).buffers()[0]
     return pa.Array.from_buffers(values.type, len(values), [nothing, *values.buffers()[1:]], null_count=len(values))
 
 
-def _in_trec_order(scores: Floats, documents: pa.ChunkedArray, offsets: Ints) -> tuple[Floats, pa.ChunkedArray]:
+def _put_in_order(scores: Floats, documents: pa.Array, offsets: Ints) -> None:
     """Each ranking by score, highest first, and where it is equal by id, last in byte order first."""
-    moved, parts, end = scores, [], 0
     for block in blocks(offsets):
         mine = offsets[block.start : block.stop + 1]
         here = slice(int(mine[0]), int(mine[-1]))
         falls = scores[here][1:] < scores[here][:-1]
         falls[mine[1:-1] - mine[0] - 1] = True  # from one ranking to the next
-        if falls.all():
-            continue
-        order = _trec_order(scores[here], documents[here], mine)
-        if (order[1:] > order[:-1]).all():
-            continue
-        moved = moved if moved.flags.writeable else scores.copy()  # what several chunks were put into is ours
-        moved[here] = moved[here][order]
-        parts += [*documents[end : here.start].chunks, *documents[here].take(pa.array(order)).chunks]
-        end = here.stop
-    return moved, pa.chunked_array([*parts, *documents[end:].chunks], documents.type)
+        if not falls.all():
+            order = _trec_order(scores[here], documents[here], mine)
+            scores[here] = scores[here][order]
+            _overwrite(documents, here.start, documents[here].take(pa.array(order)))
 
 
-def _trec_order(scores: Floats, documents: pa.ChunkedArray, offsets: Ints) -> Ints:
+def _overwrite(documents: pa.Array, start: int, others: pa.Array) -> None:
+    """Puts ids where others with as many bytes in all stand, from place `start` on."""
+    (ends, data), (new_ends, new_data) = (
+        (np.frombuffer(ids.buffers()[1], dtype=np.int32), np.frombuffer(ids.buffers()[2], dtype=np.uint8))
+        for ids in (documents, others)
+    )
+    n, first = len(others), ends[start]
+    ends[start + 1 : start + n + 1] = first + new_ends[1 : n + 1]
+    data[first : ends[start + n]] = new_data[: new_ends[n]]
+
+
+def _trec_order(scores: Floats, documents: pa.Array, offsets: Ints) -> Ints:
     """The order of a few rankings that are not empty."""
     rows = row_ids(offsets)
     inside = rows[1:] == rows[:-1]

@@ -27,6 +27,7 @@ __all__ = [
     "number",
     "objects",
     "parse_records",
+    "ranking_record",
     "rankings_of",
     "read_labels",
     "read_rankings",
@@ -96,7 +97,7 @@ def write_rankings(table: pa.Table, path: str | Path) -> None:
     with write_atomically(path) as file:
         for batch in table.to_batches(max_chunksize=1000):
             for row in batch.to_pylist():
-                file.write(json.dumps(_record(check_ranking(row)), ensure_ascii=False).encode() + b"\n")
+                file.write(json.dumps(ranking_record(row), ensure_ascii=False).encode() + b"\n")
 
 
 def parse_records(path: str | Path, read: Callable[[Record], Row]) -> Rows[Row]:
@@ -221,8 +222,9 @@ def _label(document: Record) -> float | None:
     return label
 
 
-def _record(row: Mapping[str, Any]) -> dict[str, Any]:
-    """One ranking as the JSON object that `_ranking` reads."""
+def ranking_record(row: dict[str, Any]) -> dict[str, Any]:
+    """One row of RANKINGS as the JSON object that is written for it; what is null is left out."""
+    check_ranking(row)
     columns = [row[column] for column in _LIST_OF]
     documents = [_without_nulls(zip(_LIST_OF.values(), values, strict=True)) for values in zip(*columns, strict=True)]
     top = _without_nulls((key, row[key]) for key in ("query_id", "query", "run"))

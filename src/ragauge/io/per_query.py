@@ -87,7 +87,7 @@ def _cluster(record: Record, column: str | None) -> dict[str, Any]:
     query_id = _query_id(record)
     others = [name for name in record if name not in _QUERY_ID]
     if column is None and len(others) != 1:
-        raise FormatError(f"name the column to cluster by; found: {', '.join(others) or 'none'}")
+        raise FormatError(f"name the column to cluster by (--cluster-by); found: {', '.join(others) or 'none'}")
     value = record.get(column or others[0])
     if value is None or value == "":
         raise FormatError(f"no value for {column or others[0]!r}; found: {', '.join(record)}")

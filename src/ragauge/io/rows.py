@@ -8,9 +8,12 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ragauge.errors import FormatError, InputError
+from ragauge.matching import repeats
 from ragauge.schema import LABELS, POOLED_UNJUDGED, RANKINGS
 
 __all__ = [
@@ -160,9 +163,9 @@ def check_rankings(table: pa.Table, path: str | Path, *, duplicates: Duplicates 
     Raises:
         FormatError: They are not; all that is wrong is named by row, from 1.
     """
-    check_row = partial(check_ranking, duplicates=duplicates)
-    rows = parse(path, enumerate(table.to_pylist(), start=1), check_row, unit="row")
-    rankings_table(rows)
+    if not _are_rankings(table, duplicates):  # row by row, to say what is wrong
+        check_row = partial(check_ranking, duplicates=duplicates)
+        rankings_table(parse(path, enumerate(table.to_pylist(), start=1), check_row, unit="row"))
     return table
 
 
@@ -184,6 +187,21 @@ def check_ranking(row: dict[str, Any], *, duplicates: Duplicates = "error") -> d
         if not all(value is None or isfinite(value) for value in row[name]):
             raise FormatError(f"query {row['query_id']!r}: its {name} must be finite numbers or null")
     return row
+
+
+def _are_rankings(table: pa.Table, duplicates: Duplicates) -> bool:
+    """What `check_ranking` asks of each row, and that no query and run stands twice, without a Python object a row."""
+    lengths = [pc.list_value_length(table.column(name)) for name in _LISTS]
+    ids, scores, labels = (pc.list_flatten(table.column(name)) for name in ("doc_ids", "scores", "labels"))
+    if lengths[0].null_count or ids.null_count or any(not length.equals(lengths[0]) for length in lengths):
+        return False
+    right = (pc.not_equal(ids, ""), pc.is_finite(scores), pc.is_finite(labels))
+    if any(pc.all(column).as_py() is False for column in right):
+        return False
+    if table.group_by(["query_id", "run"]).aggregate([]).num_rows < table.num_rows:
+        return False
+    offsets = np.append(0, np.cumsum(lengths[0].to_numpy(), dtype=np.int64))
+    return duplicates == "keep" or not repeats(ids, offsets).places.size
 
 
 def repeated(ids: Sequence[str]) -> str:

@@ -27,6 +27,7 @@ __all__ = [
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_SAVE = "save what comes through it to a file first"
 
 
 def extension(path: str | Path) -> str:
@@ -82,6 +83,8 @@ def head(path: str | Path, size: int = 4096) -> bytes:
     """
     try:
         with Path(path).open("rb") as file:
+            if not file.seekable():
+                raise FormatError(f"{path} is a pipe, and a file is read more than once; {_SAVE}")
             packed = file.read(len(_GZIP_MAGIC)) == _GZIP_MAGIC
             file.seek(0)
             return gzip.GzipFile(fileobj=file).read(size) if packed else file.read(size)
@@ -182,7 +185,7 @@ def _packed(file: BufferedIOBase, path: str | Path) -> Iterator[BufferedIOBase]:
 def _unreadable(path: str | Path, error: Exception) -> FormatError:
     """What hinders reading, in words."""
     if isinstance(error, FileNotFoundError):
-        return FormatError(f"no file {path}")
+        return FormatError(f"no file {path}" + (f"; standard input is not read: {_SAVE}" if str(path) == "-" else ""))
     if isinstance(error, IsADirectoryError):
         return FormatError(f"{path} is a folder; name a file in it")
     if isinstance(error, OSError) and error.strerror:

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from ragauge.errors import InputError, MeasureError
 from ragauge.measures.definition import Choice, Definition, Floats, Number, Values, always, format_value, unbounded
-from ragauge.ragged import Ragged, head, segment_sum
+from ragauge.ragged import Ragged, head, segment_sum, slots
 
 __all__ = [
     "DEFINITIONS",
@@ -69,7 +69,7 @@ def n_positive(ranked: Ragged, *, cutoff: int | None, rel: float = 1.0, labels: 
     >>> n_positive(Ragged.from_lists([[1, 0, 2], [None]]), cutoff=2).tolist()
     [1.0, 0.0]
     """
-    top = head(ranked, cutoff)
+    top = slots(ranked, cutoff)
     return segment_sum(_positive(top, rel, labels), top.offsets)
 
 
@@ -86,7 +86,7 @@ def n_negative(
     >>> n_negative(Ragged.from_lists([[1, 0, None]]), cutoff=3).tolist()
     [1.0]
     """
-    top = head(ranked, cutoff)
+    top = slots(ranked, cutoff) if unjudged == "ignore" else head(ranked, cutoff)
     negative = _negative(top, rel, labels)
     return segment_sum(np.where(top.valid, negative, 1) if unjudged == "negative" else negative, top.offsets)
 

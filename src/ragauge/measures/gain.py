@@ -8,11 +8,12 @@ DCG is divided by. ERR discounts by what stands above instead: a reader who is s
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from ragauge.errors import InputError, MeasureError
 from ragauge.measures.counts import REL
 from ragauge.measures.definition import Choice, Definition, Floats, Number, Values, always, format_value
-from ragauge.ragged import Ragged, descending, head, segment_dot
+from ragauge.ragged import Ragged, descending, head, segment_dot, slots
 
 __all__ = ["DEFINITIONS", "dcg", "err"]
 
@@ -29,8 +30,8 @@ def dcg(labels: Ragged, *, cutoff: int | None, gain: Gain = "linear", rel: float
     >>> dcg(Ragged.from_lists([[1, 1], []]), cutoff=10).round(6).tolist()
     [1.63093, 0.0]
     """
-    top = head(labels, cutoff)
-    return segment_dot(_gains(top, gain, rel), _discounts(int(top.lengths.max(initial=0))), top.offsets)
+    top = slots(labels, cutoff)
+    return _discounted(_gains(top, gain, rel), top.offsets)
 
 
 def err(labels: Ragged, *, cutoff: int | None, max_label: float) -> Floats:
@@ -60,13 +61,18 @@ def _gains(labels: Ragged, gain: Gain, rel: float) -> Floats:
         return (labels.valid & (labels.values >= rel)).astype(np.float64)
     if gain == "linear":
         return np.where(labels.valid, labels.values, 0.0)
-    largest = float(labels.values.max(initial=0.0))
+    largest = float(labels.values.max(initial=0.0, where=labels.valid))
     if largest > _HIGHEST_EXPONENT:
         raise InputError(
             f"gain=exponential takes labels up to {format_value(_HIGHEST_EXPONENT)}, got {format_value(largest)}; "
             "use gain=linear"
         )
     return np.where(labels.valid, np.exp2(labels.values) - 1, 0.0)
+
+
+def _discounted(gains: Floats, offsets: npt.NDArray[np.int64]) -> Floats:
+    """The sum of each row, discounted by rank."""
+    return segment_dot(gains, _discounts(int(np.diff(offsets).max(initial=0))), offsets)
 
 
 def _discounts(n: int) -> Floats:
@@ -97,10 +103,14 @@ def _ndcg_at_k(
     gain: Gain = "linear",
     rel: float = 1.0,
 ) -> Floats:
-    top = head(labels, cutoff)
-    best = dcg(descending(top if ideal == "retrieved" else pool), cutoff=cutoff, gain=gain, rel=rel)
+    top = slots(labels, cutoff)
+    gains = _gains(top, gain, rel)
+    known = top if ideal == "retrieved" else pool
+    gained = gains if ideal == "retrieved" else _gains(pool, gain, rel)
+    most = head(descending(Ragged(gained, known.offsets, np.ones(len(gained), dtype=np.bool_))), cutoff)
+    best = _discounted(most.values, most.offsets)
     worst = 0.0 if ideal == "retrieved" else np.nan
-    ratio = dcg(top, cutoff=cutoff, gain=gain, rel=rel) / np.where(best > 0, best, 1.0)
+    ratio = _discounted(gains, top.offsets) / np.where(best > 0, best, 1.0)
     return np.where(best > 0, np.minimum(ratio, 1.0), worst)  # sums in another order may exceed 1 by one bit
 
 

@@ -5,13 +5,13 @@ import numpy.typing as npt
 
 from ragauge.measures.counts import REL
 from ragauge.measures.definition import Definition, Floats, Number, Values, always
-from ragauge.ragged import Ragged, head, segment_dot
+from ragauge.ragged import Ragged, head, segment_dot, slots
 
 __all__ = ["DEFINITIONS"]
 
 
 def _rbp(labels: Ragged, pool: Ragged, *, cutoff: int | None, p: float, rel: float) -> Floats:
-    top = head(labels, cutoff)
+    top = slots(labels, cutoff)
     return _read(top, top.valid & (top.values >= rel), p)
 
 

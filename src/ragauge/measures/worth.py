@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ragauge.measures.counts import LABELS, PAPER, REL, UNJUDGED, LabelKind, Unjudged, n_negative, n_positive, precision
 from ragauge.measures.definition import Choice, Definition, Floats, Number, Values, always, unbounded
-from ragauge.ragged import Ragged, head
+from ragauge.ragged import Ragged, head, slots
 
 __all__ = ["DEFINITIONS", "t_alpha"]
 
@@ -42,7 +42,7 @@ def _t_at_k(
     labels: LabelKind,
     rel: float,
 ) -> Floats:
-    top = head(ranked, cutoff)
+    top = slots(ranked, cutoff) if unjudged == "ignore" else head(ranked, cutoff)
     positive = n_positive(top, cutoff=cutoff, rel=rel, labels=labels)
     negative = n_negative(top, cutoff=cutoff, rel=rel, labels=labels, unjudged=unjudged)
     return t_alpha(positive, negative, cutoff, alpha, form)
