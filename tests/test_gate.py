@@ -200,5 +200,5 @@ def test_assert_quality_is_silent_or_lists_every_rule(folder):
 
 def test_verdict_prints_as_one_line(folder):
     assert str(check("P@2 <= 0.5", labels=None)[0]) == (
-        "fail       P@2 <= 0.5: undefined, n = 40 (no retrieved document is judged in new.run)"
+        "fail       P@2 <= 0.5: undefined, n = 40 (no retrieved document is judged in new.run; give labels, or make some with ragauge label)"
     )

@@ -37,6 +37,7 @@ def test_failing_rule_fails_its_test_with_all_verdicts(project):
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*AssertionError: retrieval quality of new.run:", "*  pass *P@1 > 0.5: 0.750*"])
     result.stdout.fnmatch_lines(["*✗ fail *P@1 > 0.95: 0.750*"])
+    result.stdout.no_fnmatch_line("*def assert_quality*")  # the line of the test is shown, not ours
 
 
 def test_settings_of_the_project_count(project):

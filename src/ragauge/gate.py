@@ -94,19 +94,21 @@ class Verdict:
         return f"{self.outcome:<9}  {self.rule}: {found}{interval}, n = {self.n}{why}"
 
 
-def read_source(path: str | Path, *, run: str | None = None, read: Callable[[str | Path], pa.Table] | None = None) -> Source:
+def read_source(
+    path: str | Path, *, run: str | None = None, read: Callable[[str | Path], pa.Table] = read_rankings
+) -> Source:
     """One run from a file of rankings, or of scores as `ragauge score --per-query` writes them.
 
     Args:
         path: The file.
         run: Which run, where the file holds several; a file with one run needs no name, and its name is not compared.
-        read: How to read rankings; None = `io.read_rankings`.
+        read: How rankings are read.
 
     Raises:
         InputError: The file cannot be read, holds nothing, or holds several runs and none of that name.
     """
     per_query = is_per_query(path)
-    table = read_scores(path) if per_query else (read or read_rankings)(path)
+    table = read_scores(path) if per_query else read(path)
     several = pc.count_distinct(table.column("run")).as_py() > 1
     table = one_run(table, run if several else None, source=str(path))
     return Source(str(path), "scores" if per_query else "rankings", table)
@@ -172,6 +174,7 @@ def assert_quality(
     level: float = 0.95,
     on: On = "interval",
     undecided: Undecided = "fail",
+    rel: float | None = None,
 ) -> None:
     """Nothing when all rules hold; else an AssertionError with all verdicts: for tests.
 
@@ -183,15 +186,24 @@ def assert_quality(
         level: Confidence level of the intervals.
         on: Decide on the whole "interval", or on the estimate alone, the "point".
         undecided: Whether a rule that the data cannot decide makes the assertion "fail" or "pass".
+        rel: A label this high is relevant; as in `check_rules`.
 
     Raises:
         AssertionError: A rule failed; the message lists every rule with its value and interval.
         InputError: What `check_rules` refuses.
     """
+    __tracebackhide__ = True  # pytest then shows the line of the test
     table = labels if labels is None or isinstance(labels, pa.Table) else read_labels(labels)
     source = Source("the rankings", "rankings", rankings) if isinstance(rankings, pa.Table) else read_source(rankings)
     verdicts = check_rules(
-        [parse_rule(rule) for rule in rules], source, table, clusters=clusters, level=level, on=on, undecided=undecided
+        [parse_rule(rule) for rule in rules],
+        source,
+        table,
+        clusters=clusters,
+        level=level,
+        on=on,
+        undecided=undecided,
+        rel=rel,
     )
     if not all(verdict.passed for verdict in verdicts):
         raise AssertionError("\n".join([f"retrieval quality of {source.name}:", *verdict_lines(verdicts)]))
@@ -264,8 +276,9 @@ def _broken(scored: Sequence[Scored], measure: str) -> str:
     for one in scored:
         share = one.judged.get(measure, 1.0)
         if not share > 0:
-            what = "no document was retrieved" if isnan(share) else "no retrieved document is judged"
-            return f"{what} in {one.name}"
+            if isnan(share):
+                return f"no document was retrieved in {one.name}"
+            return f"no retrieved document is judged in {one.name}; give labels, or make some with ragauge label"
     return ""
 
 
@@ -279,6 +292,7 @@ def _scored(
     rule: Rule, sources: Sequence[Source], labels: pa.Table | None, rel: float | None
 ) -> tuple[Rule, list[Scored]]:
     """The rule at the level that its labels ask for, and the scores of each source over the same queries."""
+    rule = rule if rel is None else replace(rule, measure=at_level(rule.measure, rel))
     ranked = [source for source in sources if source.kind == "rankings"]
     if not ranked:
         return rule, [Scored(source.name, source.table, {}) for source in sources]
@@ -286,9 +300,7 @@ def _scored(
     apart = named_apart([(source.name, source.table) for source in ranked])
     systems = judge_systems(apart, labels, also=also)
     if rel is None and labels_are_probabilities(systems.judged):
-        rel = 0.5
-    if rel is not None:
-        rule = replace(rule, measure=at_level(rule.measure, rel))
+        rule = replace(rule, measure=at_level(rule.measure, 0.5))
     scored = iter(score_systems(systems, [rule.measure]))
     return rule, [
         replace(next(scored), name=source.name) if source.kind == "rankings" else Scored(source.name, source.table, {})

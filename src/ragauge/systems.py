@@ -19,7 +19,17 @@ from ragauge.io.text import stem
 from ragauge.measures import Measure, Policies, Prepared, cover, judged_share, policy_scores, prepare
 from ragauge.schema import LABELS, RANKINGS, conform
 
-__all__ = ["Pairs", "Scored", "Systems", "cluster_of", "judge_systems", "named_apart", "one_run", "pairs", "score_systems"]
+__all__ = [
+    "Pairs",
+    "Scored",
+    "Systems",
+    "cluster_of",
+    "judge_systems",
+    "named_apart",
+    "one_run",
+    "pairs",
+    "score_systems",
+]
 
 DEFAULTS = Policies()
 

@@ -95,7 +95,7 @@ def test_seed_decides_the_interval_and_quiet_leaves_stderr_empty(ragauge, files:
 
 
 BAD = [
-    (("people.qrels",), "agreement needs two raters, found people.qrels"),
+    (("people.qrels",), "agreement needs two raters, found only people.qrels; give a file of labels for each"),
     (("wide.csv", "--unit", "query"), "name the columns of the unit and of the rater"),
     (("wide.csv", "--unit", "query", "--rater", "dora", "--rater", "ben"), "no column 'dora'"),
     (("wide.csv", "people.qrels", "--unit", "query", "--rater", "anna"), "one file of ratings, got 2"),

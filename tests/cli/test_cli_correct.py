@@ -111,7 +111,7 @@ def test_draw_of_documents_takes_some_of_the_top_of_each_ranking(ragauge, files:
 
 def test_short_rankings_are_mentioned(ragauge, files: Path) -> None:
     ran = ragauge("draw", files / "model.jsonl", "--documents", "1", "--out", files / "drawn.jsonl")
-    assert "120 rankings have fewer than 10 documents" in ran.err
+    assert "120 rankings with fewer than 10 documents" in ran.err
 
 
 def test_budget_without_rankings_uses_what_it_is_told(ragauge) -> None:
@@ -132,7 +132,7 @@ BAD = [
     (("correct", "model.jsonl", "--human", "people.csv", "-m", "P@0"), "cutoff must be a positive integer"),
     (("correct", "model.jsonl", "--human", "gone.csv"), "gone.csv"),
     (("correct", "model.jsonl"), "--human"),
-    (("budget", "--within", "0"), "half_width must be above 0"),
+    (("budget", "--within", "0"), "'--within': 0.0 is not in the range x>0"),
     (("budget", "model.jsonl", "--rel", "5"), "do not vary enough to plan by; give --mean and --icc"),
 ]
 

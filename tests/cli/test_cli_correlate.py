@@ -49,21 +49,48 @@ def rows_of(ran):
     return json.loads(ran.out)["correlations"]
 
 
+def widest(text):
+    return max(len(line.rstrip()) for line in text.splitlines())
+
+
 def test_table_fits_80_columns_and_the_legend_explains_what_is_there(ragauge, graded):
     ran = ragauge("correlate", graded, "--by", "all", "--held-out", "folds")
     assert ran.code == 0
     assert "nq  e5  all  (30 queries, 60 answers; Fe(x=2): 0)" in ran.out
-    assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 80
+    assert widest(ran.out) <= 80
     assert "held out" in ran.out and "at an alpha that other queries chose" in ran.err
     assert "within" in ran.out and "corrected" not in ran.out + ran.err
 
 
-def test_bootstrap_adds_the_corrected_maximum_with_its_interval(ragauge, graded):
-    ran = ragauge("correlate", graded, "--by", "width", "--bootstrap", 50, "--seed", 3)
+@pytest.mark.parametrize("coefficient", ["spearman", "all"])
+def test_bootstrap_adds_the_corrected_maximum_and_hides_nothing(ragauge, graded, coefficient):
+    given = ("correlate", graded, "--by", "all", "--bootstrap", 50, "--seed", 3, "--coefficient", coefficient)
+    ran = ragauge(*given)
     assert ran.code == 0
-    assert "corrected" in ran.out and "within" not in ran.out
-    assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 83  # 79 where no bound is negative
-    assert ran.out == ragauge("correlate", graded, "--by", "width", "--bootstrap", 50, "--seed", 3, "--quiet").out
+    assert "corrected" in ran.out and "within" in ran.out
+    assert widest(ran.out) <= 80
+    assert ran.out == ragauge(*given, "--quiet").out
+
+
+def test_where_alpha_cannot_matter_the_table_says_so(ragauge, graded):
+    # K / N_p is constant in each of these segments, so alpha only rescales F
+    ran = ragauge("correlate", graded, "--bootstrap", 50)
+    of_f = [line for line in ran.out.splitlines() if line.startswith("F ")]
+    assert len(of_f) == 4 and all(line.rstrip().endswith("cannot matter") for line in of_f)
+    assert "cannot matter" in ran.err
+
+
+def test_a_segment_too_small_for_an_interval_is_one_line(ragauge, tmp_path):
+    rows = study_rows().to_pylist()
+    few = [row | {"dataset": "few"} for row in rows[:8]] + [row | {"dataset": "one"} for row in rows[:2]]
+    write_table(pa.Table.from_pylist(few, schema=GRADED), tmp_path / "few.parquet")
+    ran = ragauge("correlate", tmp_path / "few.parquet", "--quiet")
+    assert ran.out.splitlines() == [
+        "few  e5  K/N_p=1.0  (4 queries, 4 answers; Fe(x=2): 0): too few for an interval",
+        "few  e5  K/N_p=2.0  (4 queries, 4 answers; Fe(x=2): 0): too few for an interval",
+        "one  e5  K/N_p=1.0  (1 query, 1 answer; Fe(x=2): 0): fewer than 3 rows",
+        "one  e5  K/N_p=2.0  (1 query, 1 answer; Fe(x=2): 0): fewer than 3 rows",
+    ]
 
 
 def test_json_holds_four_coefficients_and_the_one_asked_for(ragauge, graded):

@@ -42,7 +42,7 @@ def test_the_verdict_of_each_segment_and_the_pooled_measures_are_printed_in_80_c
     _, contest = ran.out.split("Which measure may be the best")
     assert "nq  bge  K/N_p=1.0  (40 queries)\n  " in contest
     assert "Pooled over K/N_p=1.0, differences from P  (40 queries)" in contest
-    assert "\nbest: P = R = F\nFe(x=2): does not take part in all 2 segments\n" in contest
+    assert "\nbest: P = R = F\nFe(x=2): takes no part, as it is missing in some of the 2 segments\n" in contest
     assert "same as P" in contest
     assert max(len(line.rstrip()) for line in contest.splitlines()) <= 80
 
@@ -66,7 +66,7 @@ def test_without_the_option_there_is_no_contest(ragauge, graded):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--against", "F"), "--against goes with --contest"),
+        (("--against", "F"), "--against goes with --contest, --html or --charts"),
         (("--contest", "--format", "csv"), "--contest goes with --format table or json"),
         (("--contest", "--against", "MAP"), "against must be one of n_p, P"),
     ],

@@ -25,7 +25,7 @@ def test_the_page_of_commands_is_as_the_commands_are() -> None:
 def test_an_unknown_command_exits_2(ragauge) -> None:
     ran = ragauge("scroe")
     assert ran.code == 2
-    assert "scroe" in ran.err
+    assert "No such command 'scroe'. Did you mean 'score'?" in ran.err
 
 
 def test_the_sample_is_written_once(ragauge, tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def test_ctrl_c_exits_130_and_the_next_run_asks_only_the_rest(ragauge, tmp_path:
             assert process.stderr is not None
             said = process.stderr.read()
         assert process.returncode == 130, said
-        assert "the same command goes on from there" in said
+        assert "the command asks for what is missing" in said
         assert "Traceback" not in said
         with Store.open(tmp_path / "s.db") as store:
             n_kept = store.usage()[0].calls
@@ -190,7 +190,7 @@ def test_study_writes_every_table_and_the_report(ragauge, tmp_path: Path) -> Non
     assert set(public[0]) == PUBLIC_KEYS
     assert "toy-facts" in (out / "report.html").read_text()
     names = {path.name for path in out.iterdir()}
-    assert names >= {"correlations.csv", "plan.toml", "rankings.bm25.jsonl", "store.db", "usage.csv"}
+    assert names >= {"correlations.csv", "contest.csv", "plan.toml", "rankings.bm25.jsonl", "store.db", "usage.csv"}
     assert "K/N_p=0.5" in ran.out
 
 

@@ -149,7 +149,7 @@ def test_csv_has_bounds_for_the_measures_that_have_some(ragauge, files: Path) ->
     )
     header, share, precision = ran.out.splitlines()
     assert header.endswith("n_tied,attainable,bound_low,bound_high")
-    assert share.endswith("nan,nan")
+    assert share.endswith("NaN,NaN")
     # q1 has dB first by id; q2 and q3 are missing
     assert [float(value) for value in precision.split(",")[-2:]] == [pytest.approx(1 / 3)] * 2
 

@@ -44,6 +44,12 @@ def test_table_marks_the_best_and_todays_and_fits_80_columns(ragauge, deep):
     assert max(len(line.rstrip()) for line in out.splitlines()) <= 80
 
 
+def test_cutoffs_end_with_the_rankings_and_today_with_k(ragauge, deep):
+    found = [json.loads(ragauge("tune", deep, "-m", name, "--format", "json").out) for name in ("T@900", "T@5")]
+    assert [len(one["candidates"]) for one in found] == [30, 5]
+    assert [one["today"]["value"] for one in found] == [10, 5]
+
+
 def test_score_threshold_is_tuned_too(ragauge, deep):
     ran = ragauge("tune", deep, "-m", "T@30", "--by", "score", "--today", 30, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(ran.out)))
@@ -73,9 +79,9 @@ def test_missing_labels_are_a_warning(ragauge, tmp_path):
 
 BAD = [
     (("-m", "P@10"), "tuning maximises T or F"),
-    (("-m", "T@5"), "today must be 1..5, the K of T@5, got 10"),
+    (("-m", "T@5", "--today", "10"), "today must be 1..5, the K of T@5, got 10"),
     (("-m", "F@20"), "give qrels, or use T"),
-    (("--run", "other"), "name one of the runs"),
+    (("--run", "other"), "holds 1 run (deep); there is no 'other'"),
     (("--folds", "1"), "--folds"),
 ]
 

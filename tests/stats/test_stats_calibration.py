@@ -93,7 +93,7 @@ def test_useless_judge_is_no_better_than_the_mean():
         ([0, 1], [0], list("ab"), {}, "need one entry a pair, got 2, 1 and 2"),
         ([0, nan], [0, 1], list("ab"), {}, "scores must be finite"),
         ([0, 1], [0, 2], list("ab"), {}, "relevant must be 0, 1, or missing"),
-        ([0, 1], [0, 1], list("ab"), {}, "n_folds must lie between 2 and the 2 queries people labelled, got 5"),
+        ([0, 1], [0, 1], list("ab"), {}, "5 folds need as many queries with people's labels, and there are 2"),
         ([0, 1], [0, 1], list("ab"), {"method": "beta"}, "method must be 'isotonic' or 'logistic', got 'beta'"),
     ],
 )

@@ -91,7 +91,12 @@ def test_useless_judge_is_given_no_weight():
     # falls where people's rise: the covariance is negative
     found = corrected(model=[0.3, 0.7, 0.1, 0.6, 0.2, *ONLY_JUDGE])
     assert (found.weight, found.mean, found.gain) == (0, pytest.approx(0.56), pytest.approx(1))
-    assert any("add nothing" in warning for warning in found.warnings)
+    assert any("add little" in warning for warning in found.warnings)
+
+
+def test_a_judge_of_nothing_but_what_people_labelled_is_said_to_change_nothing():
+    found = corrected([0.2, 0.4, 0.9] * 10, [0.2, 0.4, 0.9] * 10)
+    assert found.warnings == ("people labelled every query; the model's labels change nothing",)
 
 
 def test_constant_judge_has_no_correlation_and_no_weight():

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
-from ragauge.errors import InputError
+from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, seed_option
+from ragauge.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -33,7 +33,7 @@ MAX_COLUMNS = 9
 @click.option("--rel", type=float, help="Compare relevant or not, from this label on, instead of grades.")
 @click.option("--confusion", is_flag=True, help="A confusion matrix for every pair, however many there are.")
 @click.option("--bootstrap", type=click.IntRange(1), default=1000, show_default=True, help="Replicates for intervals.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@seed_option("Of the bootstrap.")
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
@@ -68,7 +68,11 @@ def agree_command(
     table = _read(files, units, raters, rating, cluster)
     names = table.column("rater").to_pylist()
     if len(set(names)) < 2:
-        raise InputError(f"agreement needs two raters, found {', '.join(sorted(set(names))) or 'none'}")
+        found = ", ".join(sorted(set(names)))
+        raise InputError(
+            f"agreement needs two raters, found {f'only {found}' if found else 'no ratings'}; give a file of labels "
+            "for each rater, one file with a column judge, or name the columns of a table with --unit and --rater"
+        )
     ratings = _numbers_or_words(table.column("rating").to_pylist(), rel)
     columns = (table.column("unit_id").to_pylist(), names, ratings)
     options = {"resamples": bootstrap, "seed": seed, "level": level, "clusters": table.column("cluster").to_pylist()}
@@ -94,8 +98,13 @@ def _read(
 
     if not (units or raters or rating or cluster):
         names = [file.name for file in files]
-        by_name = {str(file) if names.count(file.name) > 1 else file.name: read_labels(file) for file in files}
-        return label_ratings(by_name)
+        called = {str(file) if names.count(file.name) > 1 else file.name: file for file in files}
+        try:
+            return label_ratings({name: read_labels(file) for name, file in called.items()})
+        except FormatError as error:
+            if "no column" not in str(error):
+                raise
+            raise FormatError(f"{error}; of a table of ratings, name columns with --unit, --rater, --rating") from error
     if len(files) > 1:
         raise InputError(f"with --unit and --rater there is one file of ratings, got {len(files)}")
     return read_ratings(files[0], units=units, raters=raters, rating=rating, cluster=cluster)

@@ -1,11 +1,13 @@
 """`ragauge budget`: how many labels a mean takes, and which way of labelling is cheapest."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.reading import check_judged, labels_option, read_noted, reading_options
 from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
 from ragauge.errors import InputError
 
@@ -15,15 +17,36 @@ if TYPE_CHECKING:
 
 @click.command("budget")
 @click.argument("rankings", type=click.Path(path_type=Path), required=False)
-@click.option("--within", "half_width", type=float, default=0.02, show_default=True, help="Half width wanted.")
+@click.option(
+    "--within",
+    "half_width",
+    type=click.FloatRange(0, min_open=True),
+    default=0.02,
+    show_default=True,
+    help="Half width wanted.",
+)
 @click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="K of P@K or T@K.")
-@click.option("--labels", type=click.Path(path_type=Path), help="Labels of RANKINGS, if not inside.")
+@labels_option
 @click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
-@click.option("--mean", type=float, help="Expected share of relevant documents. Default: from RANKINGS, else 0.5.")
-@click.option("--icc", type=float, help="How alike labels of one query are. Default: from RANKINGS, else 0.25.")
-@click.option("--correlation", type=float, default=0.0, help="Of a proxy known for all queries with P@K, if any.")
-@click.option("--query-cost", type=float, default=0.0, show_default=True, help="What a query costs, in labels.")
+@click.option(
+    "--mean",
+    type=click.FloatRange(0, 1, True, True),
+    help="Expected share of relevant documents. Default: from RANKINGS, else 0.5.",
+)
+@click.option(
+    "--icc", type=click.FloatRange(0, 1), help="How alike labels of one query are. Default: from RANKINGS, else 0.25."
+)
+@click.option(
+    "--correlation",
+    type=click.FloatRange(-1, 1, True, True),
+    default=0.0,
+    help="Of a proxy known for all queries with P@K, if any.",
+)
+@click.option(
+    "--query-cost", type=click.FloatRange(0), default=0.0, show_default=True, help="What a query costs, in labels."
+)
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@reading_options
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def budget_command(
@@ -39,6 +62,7 @@ def budget_command(
     level: float,
     format: str,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Say how many labels the mean of P@K or T@K takes to be known within +-0.02.
 
@@ -52,7 +76,7 @@ def budget_command(
     """
     from ragauge.stats import label_plans
 
-    spread = _spread(rankings, labels, top, rel, quiet) if rankings else None
+    spread = _spread(rankings, reading, labels, top, rel, quiet) if rankings else None
     used_mean = mean if mean is not None else spread.mean if spread else 0.5
     used_icc = icc if icc is not None else max(0.0, spread.icc) if spread else 0.25
     plans = label_plans(
@@ -73,17 +97,20 @@ def budget_command(
     echo_records([row | cost for row, cost in zip(rows, costs, strict=True)], format=format)
 
 
-def _spread(rankings: Path, labels: Path | None, top: int, rel: float | None, quiet: bool) -> "Spread":
+def _spread(
+    rankings: Path, reading: Mapping[str, Any], labels: Path | None, top: int, rel: float | None, quiet: bool
+) -> "Spread":
     """Mean and icc of the labels in the top K."""
     import numpy as np
 
     from ragauge.evaluate import labels_are_probabilities
-    from ragauge.io import read_labels, read_rankings
+    from ragauge.io import read_labels
     from ragauge.measures import judge
     from ragauge.ragged import from_arrow, head
     from ragauge.stats import label_spread
 
-    judged = judge(read_rankings(rankings), read_labels(labels) if labels else None)
+    judged = judge(read_noted(rankings, reading, quiet=quiet), read_labels(labels) if labels else None)
+    check_judged(judged, rankings, labels)
     cut = rel if rel is not None else 0.5 if labels_are_probabilities(judged) else 1.0
     read = head(from_arrow(judged.column("labels")), top)
     row = np.repeat(np.arange(read.n_rows), read.lengths)

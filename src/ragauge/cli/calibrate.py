@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
+from ragauge.cli.terminal import TABLE_FILE, echo_json, echo_records, note, quiet_option, seed_option
 from ragauge.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ MAX_ROWS = 12
     help="isotonic for grades; logistic below 50 pairs.",
 )
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts, by query, to check with.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the split into folds.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the labels as probabilities (.jsonl .csv .parquet)."
-)
+@seed_option("Of the split into folds.")
+@click.option("--out", type=TABLE_FILE, help="Write the labels as probabilities (.jsonl .csv .parquet).")
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def calibrate_command(

@@ -9,8 +9,18 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragauge.cli.policy_options import policies_of, policy_options
+from ragauge.cli.reading import input_format_option, labels_option, nothing_judged, refuse_designs
 from ragauge.cli.score import default_measures, parse_all, read_files, resolved, together
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
+from ragauge.cli.terminal import (
+    TABLE_FILE,
+    OutFile,
+    echo_json,
+    echo_records,
+    note,
+    quiet_option,
+    seed_option,
+    write_text,
+)
 
 if TYPE_CHECKING:
     from ragauge.compare import Compared
@@ -26,7 +36,7 @@ needs  queries that find the change above (or that of --detect) as often"""
 
 @click.command("compare")
 @click.argument("rankings", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
+@labels_option
 @click.option("-m", "--measure", "names", multiple=True, help='Such as "T(alpha=0.3)@10"; may be given many times.')
 @click.option("--baseline", help="Name of the run to compare with. Default: the first one.")
 @click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
@@ -40,12 +50,16 @@ needs  queries that find the change above (or that of --detect) as often"""
     default="two-sided",
     help="What p is about: systems differ, or do better, or worse, than the baseline.",
 )
-@click.option("--detect", type=float, help="Say how many queries it takes to find a difference of this size.")
+@click.option(
+    "--detect",
+    type=click.FloatRange(0, min_open=True),
+    help="Say how many queries it takes to find a difference of this size.",
+)
 @click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random sign patterns.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the sign patterns.")
-@click.option("--per-query", type=click.Path(path_type=Path), help="Write each query's values (.parquet .csv .jsonl).")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a report with pictures to this file.")
-@click.option("--input-format", help="Read RANKINGS as this format; default: recognised by content.")
+@seed_option("Of the sign patterns.")
+@click.option("--per-query", type=TABLE_FILE, help="Write each query's values (.parquet .csv .jsonl).")
+@click.option("--html", type=OutFile(), help="Write a report with pictures to this file.")
+@input_format_option
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def compare_command(
@@ -86,6 +100,9 @@ def compare_command(
 
     policies = policies_of(chosen)
     readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
+    for reading in readings:
+        note(str(reading), quiet=quiet)
+    refuse_designs(rankings, labels)
     policies, table = resolved(policies, readings, chosen["ties"]), together(readings)
     known = read_labels(labels) if labels else None
     if rel is None and labels_are_probabilities(table if known is None else known):
@@ -94,8 +111,11 @@ def compare_command(
     measures = parse_all(names or default_measures(table), rel=rel)
     if chosen["compat"]:
         measures = [as_trec_eval(measure) for measure in measures]
+    systems = judge_systems(table, known, policies, rel=1.0 if rel is None else rel)
+    if told := nothing_judged(systems.judged, rankings[0], labels):
+        note(f"Warning: {told}", quiet=quiet)
     found = compare_systems(
-        judge_systems(table, known, policies, rel=1.0 if rel is None else rel),
+        systems,
         measures,
         baseline=baseline,
         clusters=read_clusters(cluster, cluster_by) if cluster else None,

@@ -59,5 +59,11 @@ def _row(row: Mapping[str, Any]) -> dict[str, Any]:
         "value": row["value"],
         "standing": f"same as {row['same_as']}" if row["same_as"] else row["standing"],
         "difference in z": difference,
-        "p (Holm)": "" if row["p_holm"] is None else f"{row['p_holm']:.3f}",
+        "p (Holm)": _p(row["p_holm"]),
     }
+
+
+def _p(value: float | None) -> str:
+    if value is None or isnan(value):
+        return ""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ragauge.cli.reading import check_judged, read_noted, reading_options
 from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     help="The mean over queries like these, or over just these.",
 )
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@reading_options
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def correct_command(
@@ -47,6 +49,7 @@ def correct_command(
     level: float,
     format: str,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Correct what a model's labels say of RANKINGS by people's labels of some queries.
 
@@ -63,12 +66,14 @@ def correct_command(
     """
     from ragauge.corrected import correct
     from ragauge.evaluate import at_level, labels_are_probabilities
-    from ragauge.io import read_labels, read_rankings
+    from ragauge.io import read_labels
     from ragauge.measures import judge, parse_measure
 
-    table = read_rankings(rankings)
+    table = read_noted(rankings, reading, quiet=quiet)
     by_model = judge(table, read_labels(labels) if labels else None)
+    check_judged(by_model, rankings, labels)
     by_people = judge(table, read_labels(human))
+    check_judged(by_people, rankings, human)
     if rel is None and labels_are_probabilities(by_model):
         rel = 0.5
         note("The model's labels are probabilities: 0.5 and above counts as relevant (--rel).", quiet=quiet)
@@ -119,9 +124,13 @@ def _row(estimate: "Corrected") -> dict[str, Any]:
         "people": estimate.human_mean,
         "model": estimate.model_mean,
         "n": estimate.n_human,
-        "rho": f"{estimate.correlation:.2f}",
-        "gain": f"{estimate.gain:.2f}",
+        "rho": _rounded(estimate.correlation),
+        "gain": _rounded(estimate.gain),
     }
+
+
+def _rounded(value: float) -> str:
+    return "" if isnan(value) else f"{value:.2f}"
 
 
 def _notes(found: "list[RunCorrected]", *, quiet: bool) -> None:

@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ragauge.cli.correlation_table import echo_correlations, legend
-from ragauge.cli.terminal import bars, note, quiet_option, write_text
+from ragauge.cli.terminal import TABLE_FILE, OutFile, bars, note, quiet_option, write_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ragauge.study.segments import By
 
 COEFFICIENTS = ("spearman", "pearson", "tau_b", "tau_c", "gamma", "somers_yx", "somers_xy")
@@ -50,11 +48,11 @@ ALWAYS = COEFFICIENTS[:4]
     help="Choose alpha on other queries (5 folds), or on other data sets.",
 )
 @click.option("--contest", is_flag=True, help="Also say which measure may be the best, in each segment and pooled.")
-@click.option("--against", metavar="MEASURE", help="With --contest: differences from this one, not from the leader.")
+@click.option("--against", metavar="MEASURE", help="Of the contest: differences from this one, not from the leader.")
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of replicates and folds.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write the report to this file.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write the whole table (.parquet .csv .jsonl).")
+@click.option("--html", type=OutFile(), help="Write the report to this file.")
+@click.option("--out", type=TABLE_FILE, help="Write the whole table (.parquet .csv .jsonl).")
 @click.option("--charts", type=click.Path(path_type=Path), help="Write each chart to this folder.")
 @click.option("--charts-as", type=click.Choice(["png", "svg"]), default="png", show_default=True)
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
@@ -91,8 +89,8 @@ def correlate_command(
     from ragauge.io import write_table
     from ragauge.study import correlate
 
-    if against and not contest:
-        raise click.UsageError("--against goes with --contest")
+    if against and not (contest or html or charts):
+        raise click.UsageError("--against goes with --contest, --html or --charts")
     if contest and format == "csv":
         raise click.UsageError("--contest goes with --format table or json")
     rows = _rows(graded, whole=bool(html or charts or contest))
@@ -112,19 +110,8 @@ def correlate_command(
     if out:
         write_table(found, out)
         note(f"Table: {out}", quiet=quiet)
-    if html:
-        from ragauge.report import study_report
-
-        title = f"Which measure follows the grades in {graded.name}"
-        write_text(html, study_report(title=title, correlations=found, graded=rows))
-        note(f"Report: {html}", quiet=quiet)
-    if charts:
-        from ragauge.report import export_charts, study_charts
-
-        files = export_charts(study_charts(found, rows), charts, charts_as)
-        note(f"Charts: {len(files)} in {charts}", quiet=quiet)
     met = None
-    if contest:
+    if contest or html or charts:
         from ragauge.study import contest as hold_contest
 
         one = "spearman" if coefficient == "all" else coefficient
@@ -133,7 +120,19 @@ def correlate_command(
             met = hold_contest(
                 rows, by=by, coefficient=one, against=against, level=level, seed=seed, on_progress=progress
             )
-    echo_correlations(found, coefficient=coefficient, format=format, level=level, contest=met)
+    if html:
+        from ragauge.report import study_report
+
+        title = f"Which measure follows the grades in {graded.name}"
+        write_text(html, study_report(title=title, correlations=found, graded=rows, contest=met, level=level))
+        note(f"Report: {html}", quiet=quiet)
+    if charts:
+        from ragauge.report import export_charts, study_charts
+
+        files = export_charts(study_charts(found, rows, met), charts, charts_as)
+        note(f"Charts: {len(files)} in {charts}", quiet=quiet)
+    shown = met if contest else None
+    echo_correlations(found, coefficient=coefficient, format=format, level=level, contest=shown)
     if format == "table" and not quiet:
         note(legend(found, level=level, held_out=held_out))
 

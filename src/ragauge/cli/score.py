@@ -1,20 +1,23 @@
 """`ragauge score`: rankings and labels in, one row a measure out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ragauge.cli.design_options import score_designed
 from ragauge.cli.policy_options import policies_of, policy_options
+from ragauge.cli.reading import input_format_option, labels_option, nothing_judged, refuse_designs
 from ragauge.cli.relevant_options import OWN_LISTS, count_lines, planned_labels, relevant_options, uses_own_lists
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
+from ragauge.cli.terminal import TABLE_FILE, OutFile, echo_json, echo_records, note, quiet_option, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ragauge.counted import Counted
     from ragauge.evaluate import Assessment
     from ragauge.io import Reading
     from ragauge.measures import Measure, Policies
@@ -37,16 +40,16 @@ TIES = {
 
 @click.command("score")
 @click.argument("rankings", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
+@labels_option
 @click.option("-m", "--measure", "names", multiple=True, help='Such as "T(alpha=0.3)@10"; may be given many times.')
 @click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
 @click.option("--max-label", type=float, help="Top of the label scale, for --unjudged bounds. Default: the highest.")
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @relevant_options
 @policy_options
-@click.option("--per-query", type=click.Path(path_type=Path), help="Write each query's values (.parquet .csv .jsonl).")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a report with the worst queries to this file.")
-@click.option("--input-format", help="Read RANKINGS as this format; default: recognised by content.")
+@click.option("--per-query", type=TABLE_FILE, help="Write each query's values (.parquet .csv .jsonl).")
+@click.option("--html", type=OutFile(), help="Write a report with the worst queries to this file.")
+@input_format_option
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def score_command(
@@ -75,43 +78,97 @@ def score_command(
       ragauge score a.run b.run --labels qrels.txt --compat trec_eval -m AP
       ragauge score deep.jsonl --labels plan.jsonl --relevant-count 2k-x-c -m R@10
     """
-    from ragauge.counted import Counted, assess_counted
-    from ragauge.evaluate import assess, labels_are_probabilities
-    from ragauge.io import read_labels, write_table
-    from ragauge.measures import as_trec_eval
-    from ragauge.relevant import labels_of_plan
+    from ragauge.io import write_table
 
-    policies = policies_of(chosen)
-    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
-    for reading in readings:
-        note(str(reading), quiet=quiet)
-    policies, table = resolved(policies, readings, chosen["ties"]), together(readings)
-    known = read_labels(labels) if labels else None
-    plan = planned_labels(chosen, labels)
-    if plan is not None and known is None:
-        known = labels_of_plan(plan)
-    if rel is None and labels_are_probabilities(table if known is None else known):
-        rel = 0.5
-        note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
-    measures = parse_all(names or default_measures(table, counted=chosen["relevant_count"]), rel=rel)
+    given = _given(rankings, labels, rel, input_format, chosen, quiet=quiet)
+    if labels is None and _is_designed(rankings):
+        asked = {"--per-query": per_query, "--html": html, "--unjudged": chosen["unjudged"]}
+        asked |= {"--compat": chosen["compat"], "--relevant-count": chosen["relevant_count"]}
+        refused = {option: value is not None for option, value in asked.items()}
+        score_designed(given.table, rankings[0], names, rel=given.rel, level=level, format=format, refused=refused)
+        return
+    measures = parse_all(names or default_measures(given.table, counted=chosen["relevant_count"]), rel=given.rel)
     if chosen["compat"]:
+        from ragauge.measures import as_trec_eval
+
         measures = [as_trec_eval(measure) for measure in measures]
-    threshold = 1.0 if rel is None else rel
-    if estimator := chosen["relevant_count"]:
-        options = {"estimator": estimator, "plan": plan, "seed": chosen["seed"]}
-        counted = assess_counted(table, known, measures, policies, level=level, **options)
-    else:
-        counted = Counted(assess(table, known, measures, policies, rel=threshold, max_label=max_label, level=level))
+    counted = _assessed(given, measures, chosen, max_label=max_label, level=level)
     found, counts = counted.assessment, counted.records
+    if told := nothing_judged(found.prepared.judged, rankings[0], labels):
+        note(f"Warning: {told}", quiet=quiet)
     if len(found.estimates) > 1 and uses_own_lists(measures, chosen):
         note(click.wrap_text(OWN_LISTS, 80), quiet=quiet)
     if per_query:
         write_table(found.scores, per_query)
         note(f"Each query's values: {per_query}", quiet=quiet)
     if html:
-        _write_report(html, rankings, found, threshold, count_lines(counts))
+        _write_report(html, rankings, found, given.threshold, count_lines(counts))
         note(f"Report: {html}", quiet=quiet)
     _echo(found, format, counts)
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What the files hold, and how the options say to take it."""
+
+    table: "pa.Table"
+    labels: "pa.Table | None"
+    plan: "pa.Table | None"
+    policies: "Policies"
+    rel: float | None
+
+    @property
+    def threshold(self) -> float:
+        return 1.0 if self.rel is None else self.rel
+
+
+def _given(
+    rankings: Sequence[Path],
+    labels: Path | None,
+    rel: float | None,
+    input_format: str | None,
+    chosen: Mapping[str, Any],
+    *,
+    quiet: bool,
+) -> _Given:
+    from ragauge.evaluate import labels_are_probabilities
+    from ragauge.io import read_labels
+    from ragauge.relevant import labels_of_plan
+
+    policies = policies_of(chosen)
+    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
+    for reading in readings:
+        note(str(reading), quiet=quiet)
+    table = together(readings)
+    plan = planned_labels(chosen, labels)
+    known = read_labels(labels) if labels else None if plan is None else labels_of_plan(plan)
+    if rel is None and labels_are_probabilities(table if known is None else known):
+        rel = 0.5
+        note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
+    return _Given(table, known, plan, resolved(policies, readings, chosen["ties"]), rel)
+
+
+def _is_designed(rankings: Sequence[Path]) -> bool:
+    """Whether a design drew the labels inside the one file; several such files are refused."""
+    from ragauge.io import design_of_file
+
+    if len(rankings) > 1:
+        refuse_designs(rankings, None)
+    return len(rankings) == 1 and bool(design_of_file(rankings[0]))
+
+
+def _assessed(
+    given: _Given, measures: Sequence["Measure"], chosen: Mapping[str, Any], *, max_label: float | None, level: float
+) -> "Counted":
+    """By known labels, or with an estimated number of relevant documents."""
+    from ragauge.counted import Counted, assess_counted
+    from ragauge.evaluate import assess
+
+    if estimator := chosen["relevant_count"]:
+        options = {"estimator": estimator, "plan": given.plan, "seed": chosen["seed"]}
+        return assess_counted(given.table, given.labels, measures, given.policies, level=level, **options)
+    options = {"rel": given.threshold, "max_label": max_label, "level": level}
+    return Counted(assess(given.table, given.labels, measures, given.policies, **options))
 
 
 def default_measures(rankings: "pa.Table", *, counted: str | None = None) -> list[str]:

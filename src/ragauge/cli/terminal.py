@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,11 +15,35 @@ import click
 
 from ragauge.errors import InputError
 
-__all__ = ["Progress", "bars", "echo_json", "echo_records", "make_folder", "note", "quiet_option", "write_text"]
+__all__ = [
+    "EXIT_CODE",
+    "RANKINGS_FILE",
+    "TABLE_FILE",
+    "OutFile",
+    "Progress",
+    "bars",
+    "counted",
+    "echo_json",
+    "echo_records",
+    "make_folder",
+    "note",
+    "quiet_option",
+    "seed_option",
+    "write_text",
+]
 
 Progress = Callable[[str, int], Any]
 
+EXIT_CODE = "ragauge.exit_code"
+"""Key of `click.Context.meta`: the exit code of a command that decided before it printed; it holds though nobody reads
+on."""
+
 quiet_option = click.option("--quiet", is_flag=True, help="No progress and no notes on stderr.")
+
+
+def seed_option(of: str) -> Callable[[click.decorators.FC], click.decorators.FC]:
+    """--seed, 0 where it is not given; `of` says what it is the seed of."""
+    return click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help=of)
 
 
 def bars(*, quiet: bool) -> Progress:
@@ -100,7 +125,10 @@ def _echo_table(records: Sequence[Mapping[str, Any]], title: str) -> None:
     width = None if sys.stdout.isatty() else 200
     if title:
         click.echo(title)
-    Console(width=width, highlight=False, markup=False).print(table)
+    console = Console(width=width, highlight=False, markup=False)
+    with console.capture() as drawn:
+        console.print(table)
+    click.echo(drawn.get(), nl=False)  # rich would leave with code 1 where nobody reads on
 
 
 def _cell(value: Any) -> str:
@@ -116,8 +144,15 @@ def _csv(records: Sequence[Mapping[str, Any]]) -> str:
     if records:
         writer = csv.DictWriter(out, fieldnames=list(records[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(records)
+        writer.writerows({key: _csv_value(value) for key, value in record.items()} for record in records)
     return out.getvalue()
+
+
+def _csv_value(value: Any) -> Any:
+    """As `io.write_table` writes it: NaN by name, yes and no as in JSON; None is an empty cell."""
+    if isinstance(value, bool):
+        return json.dumps(value)
+    return "NaN" if isinstance(value, float) and math.isnan(value) else value
 
 
 def _without_nan(value: Any) -> Any:
@@ -139,7 +174,7 @@ def make_folder(folder: Path) -> Path:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another with --out") from error
+        raise InputError(f"cannot make the folder {folder}: {error.strerror}; choose another") from error
     return folder
 
 
@@ -155,5 +190,42 @@ def write_text(path: Path, text: str) -> Path:
         temporary.write_text(text, encoding="utf-8")
         temporary.replace(path)
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}; choose another place with --out") from error
+        raise InputError(f"cannot write {path}: {error.strerror}; choose another place") from error
     return path
+
+
+class OutFile(click.Path):
+    """A file to be written: its folder is made, and what cannot be written is refused before the work begins.
+
+    Args:
+        endings: What its name may end in; none = anything.
+    """
+
+    def __init__(self, *endings: str) -> None:
+        super().__init__(path_type=Path, dir_okay=False)
+        self.endings = endings
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        name = path.name.lower().removesuffix(".gz")
+        if self.endings and not name.endswith(self.endings):
+            raise InputError(
+                f"cannot tell from the name of {path} how to write it; let it end in {', '.join(self.endings)}"
+            )
+        folder = make_folder(path.parent)
+        if not os.access(folder, os.W_OK):
+            raise InputError(f"cannot write {path}: no permission to write to {folder}; choose another place")
+        return path
+
+
+RANKINGS_FILE = OutFile(".jsonl", ".ndjson", ".run", ".trec", ".parquet")
+TABLE_FILE = OutFile(".parquet", ".jsonl", ".csv", ".tsv")
+
+
+def counted(n: int, noun: str) -> str:
+    """How many, in words.
+
+    >>> counted(1, "ranking"), counted(1200, "ranking")
+    ('1 ranking', '1,200 rankings')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

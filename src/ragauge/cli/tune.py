@@ -1,18 +1,17 @@
 """`ragauge tune`: how many documents to return."""
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.reading import check_judged, labels_option, read_noted, reading_options
 from ragauge.cli.score import parse_all
-from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, write_text
-from ragauge.errors import InputError
+from ragauge.cli.terminal import OutFile, echo_json, echo_records, note, quiet_option, seed_option, write_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from ragauge.tune import Candidate, Tuned
 
 N_SHOWN = 11
@@ -23,9 +22,9 @@ ENOUGH_JUDGED = 0.9
 
 @click.command("tune")
 @click.argument("rankings", type=click.Path(path_type=Path))
-@click.option("--labels", type=click.Path(path_type=Path), help="Qrels, CSV, JSONL or Parquet. Default: those inside.")
+@labels_option
 @click.option("-m", "--measure", "name", help="T or F; its K is the most that may be returned. Default: T@20.")
-@click.option("--today", type=click.IntRange(1), default=10, show_default=True, help="Documents returned now.")
+@click.option("--today", type=click.IntRange(1), help="Documents returned now. Default: 10, or K if that is less.")
 @click.option(
     "--by", type=click.Choice(["cutoff", "score"]), default="cutoff", show_default=True, help="What to choose."
 )
@@ -33,26 +32,30 @@ ENOUGH_JUDGED = 0.9
 @click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts the queries are split in.")
 @click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
-@click.option("--resamples", type=click.IntRange(2), default=2000, show_default=True, help="Bootstrap samples.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of folds and samples.")
-@click.option("--html", type=click.Path(path_type=Path), help="Write a report with a picture to this file.")
+@click.option(
+    "--bootstrap", type=click.IntRange(2), default=2000, show_default=True, help="Replicates for the interval."
+)
+@seed_option("Of folds and samples.")
+@click.option("--html", type=OutFile(), help="Write a report with a picture to this file.")
+@reading_options
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def tune_command(
     rankings: Path,
     labels: Path | None,
     name: str | None,
-    today: int,
+    today: int | None,
     by: Any,
     run: str | None,
     rel: float | None,
     folds: int,
     level: float,
-    resamples: int,
+    bootstrap: int,
     seed: int,
     html: Path | None,
     format: str,
     quiet: bool,
+    **reading: Any,
 ) -> None:
     """Choose how many documents of RANKINGS to return, or from which score on.
 
@@ -64,17 +67,19 @@ def tune_command(
       ragauge tune dense.run --labels qrels.txt -m "F@50" --by score
     """
     from ragauge.evaluate import labels_are_probabilities
-    from ragauge.io import read_labels, read_rankings
-    from ragauge.systems import judge_systems
+    from ragauge.io import read_labels
+    from ragauge.systems import judge_systems, one_run
     from ragauge.tune import tune_cutoff
 
-    table = _one_run(read_rankings(rankings), run, rankings)
+    table = one_run(read_noted(rankings, reading, quiet=quiet), run, source=str(rankings))
     judged = judge_systems(table, read_labels(labels) if labels else None).judged
+    check_judged(judged, rankings, labels)
     if rel is None and labels_are_probabilities(judged):
         rel = 0.5
         note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
-    (measure,) = parse_all([name or f"T@{max(20, today)}"], rel=rel)
-    found = tune_cutoff(judged, measure, today=today, by=by, folds=folds, level=level, resamples=resamples, seed=seed)
+    (measure,) = parse_all([name or f"T@{max(20, today or 10)}"], rel=rel)
+    today = today or min(10, measure.cutoff or 10)
+    found = tune_cutoff(judged, measure, today=today, by=by, folds=folds, level=level, resamples=bootstrap, seed=seed)
     if found.judged < ENOUGH_JUDGED:
         what = "count neither way" if measure.name == "T" else "count as not relevant"
         note(f"Warning: {found.judged:.0%} of the first {measure.cutoff} are judged; the others {what}.", quiet=quiet)
@@ -84,15 +89,6 @@ def tune_command(
         write_text(html, tuning_report(title=f"How much of {rankings.name} to return", found=found))
         note(f"Report: {html}", quiet=quiet)
     _echo(found, format)
-
-
-def _one_run(rankings: "pa.Table", run: str | None, path: Path) -> "pa.Table":
-    import pyarrow.compute as pc
-
-    names = pc.unique(rankings.column("run")).to_pylist()
-    if run not in names and not (run is None and len(names) == 1):
-        raise InputError(f"name one of the runs of {path} with --run: {', '.join(names)}")
-    return rankings if run is None else rankings.filter(pc.equal(rankings.column("run"), run))
 
 
 def _echo(found: "Tuned", format: str) -> None:
@@ -128,7 +124,8 @@ def _row(one: "Candidate", found: "Tuned") -> dict[str, Any]:
 
 def _summary(found: "Tuned") -> str:
     undefined = f", {found.n_undefined} more undefined" if found.n_undefined else ""
-    chosen = ", ".join(f"{value:.6g}" for value in found.chosen)
+    times = Counter(found.chosen).most_common()
+    chosen = ", ".join(f"{value:.6g}" + (f" (in {count})" if count > 1 else "") for value, count in times)
     return (
         f"Gain to expect over the top {found.today.value:g}: {found.gain:+.3f}, {100 * found.level:g} % interval "
         f"{found.low:+.3f} to {found.high:+.3f}\n"

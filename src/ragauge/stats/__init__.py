@@ -41,21 +41,37 @@ from ragauge.stats.intervals import (
 from ragauge.stats.jackknife import leave_one_out
 from ragauge.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from ragauge.stats.optimism import Corrected, HeldOut, corrected_maximum, cross_validated, leave_one_group_out
+from ragauge.stats.pair_sample import pair_sample_mean, pair_sample_values
 from ragauge.stats.paired import paired_comparison, sign_flip_p
 from ragauge.stats.pooled import PooledEffect, pool_segments, segment_covariance
 from ragauge.stats.power import detectable_difference, paired_power, units_needed
 from ragauge.stats.ppi import corrected_difference, corrected_mean
 from ragauge.stats.rank_decay import rank_decay_counts
+from ragauge.stats.relevance_model import MIN_AUC, MIN_MODEL_QUERIES, RelevanceModel, fit_relevance, rank_features
 from ragauge.stats.relevant_count import CountDraws, drawn_mean, query_counts, relevant_count
+from ragauge.stats.roc import Discrimination, best_cut, cross_fitted_cuts, discrimination
 from ragauge.stats.sequential import ConfidenceSequence, confidence_sequence
+from ragauge.stats.stopping import (
+    LikelyCount,
+    SureBounds,
+    labelling_order,
+    labels_for_half_width,
+    likely_positives,
+    poisson_binomial,
+    sure_bounds,
+)
 from ragauge.stats.stratified import PairChoice, choose_pairs, stratified_mean
 from ragauge.stats.tail import DeepSample, TailTotal, query_count_interval, tail_counts, tail_total
+from ragauge.stats.two_stage import MIN_PILOT, queries_needed, two_stage_mean
 from ragauge.stats.within import WithinAssociation, associate_within
 
 __all__ = [
     "COEFFICIENTS",
+    "MIN_AUC",
     "MIN_COMPARED",
     "MIN_DRAWS",
+    "MIN_MODEL_QUERIES",
+    "MIN_PILOT",
     "MIN_ROWS",
     "Alarm",
     "AlphaFamily",
@@ -73,14 +89,18 @@ __all__ = [
     "CorrelationDifference",
     "CountDraws",
     "DeepSample",
+    "Discrimination",
     "Elimination",
     "HeldOut",
     "Interval",
     "LabelPlan",
+    "LikelyCount",
     "PairChoice",
     "PooledEffect",
     "QueryCells",
+    "RelevanceModel",
     "Spread",
+    "SureBounds",
     "TailTotal",
     "WithinAssociation",
     "alpha_curve",
@@ -89,6 +109,7 @@ __all__ = [
     "benjamini_hochberg",
     "benjamini_yekutieli",
     "best_alpha",
+    "best_cut",
     "bootstrap_coefficients",
     "calibrate_judge",
     "calibrated_counts",
@@ -108,14 +129,17 @@ __all__ = [
     "corrected_maximum",
     "corrected_mean",
     "correlation_interval",
+    "cross_fitted_cuts",
     "cross_validated",
     "cusum",
     "default_level",
     "dependent_test",
     "detectable_difference",
+    "discrimination",
     "draw_documents",
     "drawn_mean",
     "drop_alarm",
+    "fit_relevance",
     "gwet_ac1",
     "holm",
     "jackknife_difference",
@@ -124,28 +148,38 @@ __all__ = [
     "krippendorff_alpha",
     "label_plans",
     "label_spread",
+    "labelling_order",
+    "labels_for_half_width",
     "leave_one_group_out",
     "leave_one_out",
+    "likely_positives",
     "lincoln_petersen",
     "mean_interval",
+    "pair_sample_mean",
+    "pair_sample_values",
     "paired_comparison",
     "paired_power",
     "pairwise_agreement",
+    "poisson_binomial",
     "pool_segments",
+    "queries_needed",
     "query_count_interval",
     "query_counts",
     "rank_decay_counts",
+    "rank_features",
     "relevant_count",
     "sampled_mean",
     "segment_covariance",
     "sign_flip_p",
     "stratified_mean",
+    "sure_bounds",
     "table_association",
     "table_coefficients",
     "table_intervals",
     "tabulate",
     "tail_counts",
     "tail_total",
+    "two_stage_mean",
     "units_needed",
     "wilson_interval",
     "zou_interval",

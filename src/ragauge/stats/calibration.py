@@ -165,7 +165,10 @@ def _folds(queries: Labels, known: npt.NDArray[np.bool_], n_folds: int, seed: in
     """The fold of each pair: labelled queries dealt out at random, evenly; -1 for the others."""
     labelled = sorted({query for query, is_known in zip(queries, known, strict=True) if is_known}, key=repr)
     if not 2 <= n_folds <= len(labelled):
-        raise InputError(f"n_folds must lie between 2 and the {len(labelled)} queries people labelled, got {n_folds}")
+        raise InputError(
+            f"{n_folds} folds need as many queries with people's labels, and there are {len(labelled)}; "
+            "give fewer folds, at least 2, or more labels"
+        )
     dealt = np.random.default_rng(seed).permutation(len(labelled)) % n_folds
     fold = dict(zip(labelled, dealt.tolist(), strict=True))
     return np.array([fold.get(query, -1) for query in queries], dtype=np.int64)

@@ -261,8 +261,10 @@ def _warnings(y: Floats, f: Floats, groups: npt.NDArray[np.int64], gain: float) 
     n = int((~np.isnan(y)).sum())
     if n < MIN_HUMAN_QUERIES:
         found.append(f"people labelled {n} queries; below {MIN_HUMAN_QUERIES} the interval is a little too narrow")
-    if gain < MIN_GAIN:
-        found.append(f"the model's labels add nothing (gain {gain:.2f}); more queries labelled by people would")
+    if n == len(y):
+        found.append("people labelled every query; the model's labels change nothing")
+    elif gain < MIN_GAIN:
+        found.append(f"the model's labels add little (gain {gain:.2f}); more queries labelled by people would")
     limit = t_quantile(1 - _RARE / len(np.unique(groups)), inf)
     if any(abs(_imbalance(y[groups == g], f[groups == g])) > limit for g in np.unique(groups)):
         found.append("the queries people labelled are unlike the others by the model's own labels: were they drawn?")

@@ -136,7 +136,8 @@ def _check_rows(unit: Ints, rater: Ints, cluster: Ints, rows: Sequence[tuple[Any
     same = unit[1:] == unit[:-1]
     twice = np.flatnonzero(same & (rater[1:] == rater[:-1])) + 1
     torn = np.flatnonzero(same & (cluster[1:] != cluster[:-1])) + 1
-    problems = [f"{rows[at][1]} rated {rows[at][0]!r} more than once; keep one" for at in twice.tolist()]
+    repeats = dict.fromkeys((rows[at][1], rows[at][0]) for at in twice.tolist())
+    problems = [f"{rater} rated {unit!r} more than once; keep one, or name units finer" for rater, unit in repeats]
     problems += [
         f"{rows[at][0]!r} is in more than one cluster: {rows[at - 1][3]!r}, {rows[at][3]!r}" for at in torn.tolist()
     ]
