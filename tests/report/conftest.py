@@ -1,7 +1,7 @@
 """The seeded tables of `report_tables`, made once."""
 
 import pytest
-from report_tables import correlations_table, graded_table, judged_table
+from report_tables import contest_table, correlations_table, graded_table, judged_table
 
 
 @pytest.fixture(scope="session")
@@ -12,6 +12,11 @@ def correlations():
 @pytest.fixture(scope="session")
 def graded():
     return graded_table()
+
+
+@pytest.fixture(scope="session")
+def contest():
+    return contest_table()
 
 
 @pytest.fixture(scope="session")

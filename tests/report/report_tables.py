@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from ragauge.results import Estimate
-from ragauge.schema import CORRELATIONS, GRADED, JUDGED
+from ragauge.schema import CONTEST, CORRELATIONS, GRADED, JUDGED
 
 DATASETS, EMBEDDERS, RATIOS = (
     ("hotpotqa-paragraphs", "msmarco-trecdl"),
@@ -56,6 +56,25 @@ def correlations_table(datasets=DATASETS, embedders=EMBEDDERS, ratios=RATIOS, me
                     }
                 )
     return pa.Table.from_pylist(rows, schema=CORRELATIONS)
+
+
+def contest_table():
+    """Two segments and their pool, three measures each: R alone in the first set, F and P together in the others."""
+    places = {
+        ("d", "e", "K/N_p=0.5"): (("R", "winner"), ("F", "struck out"), ("P", "struck out")),
+        ("d", "e", "K/N_p=1.0"): (("F", "leader"), ("P", "in the set"), ("R", "struck out")),
+        ("*", "*", "*"): (("F", "leader"), ("P", "in the set"), ("R", "struck out")),
+    }
+    rows = []
+    for (dataset, embedder, segment), standings in places.items():
+        for (measure, standing), value in zip(standings, (0.5, 0.4, 0.1), strict=True):
+            row = {"dataset": dataset, "embedder": embedder, "segment": segment, "measure": measure}
+            row |= {"coefficient": "spearman", "standing": standing, "value": value, "p_set": 0.2}
+            row |= {"value_low": value - 0.1, "value_high": value + 0.1, "n_rows": 48, "n_queries": 48}
+            if measure != standings[0][0]:
+                row |= {"against": standings[0][0], "difference": -0.12, "low": -0.3, "high": 0.06, "p_holm": 0.2}
+            rows.append(row | ({"n_segments": 2, "i2": 0.1, "tau2": 0.0} if segment == "*" else {}))
+    return pa.Table.from_pylist(rows, schema=CONTEST)
 
 
 def graded_table(n_queries=40, datasets=DATASETS, embedders=EMBEDDERS, ratios=RATIOS):

@@ -68,7 +68,7 @@ def test_comparison_page_holds_every_figure_and_its_charts(compared):
     ):
         assert text in page
     assert set(specs(page)) == {"differences_share", "differences_count", "queries"}
-    assert page.partition("<footer>")[0].count("<tr>") == 1 + len(compared.comparisons)
+    assert page.partition("<footer>")[0].count("<tr>") == 2 * (1 + len(compared.comparisons))  # two tables
 
 
 def test_names_cannot_become_markup(compared):

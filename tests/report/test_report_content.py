@@ -7,10 +7,12 @@ from report_tables import correlations_table, estimate, graded_table
 from ragauge.errors import InputError, SchemaError
 from ragauge.report import Example, examples_of
 from ragauge.report.content import finite, number, span, whole
+from ragauge.report.correlation_rows import cell_records
 from ragauge.report.grades import against_grade, grade_counts
 from ragauge.report.score_content import interval_records, label_records, rank_records, score_content
-from ragauge.report.study_content import cell_records, study_content
-from ragauge.schema import GRADED, JUDGED
+from ragauge.report.study_content import study_content
+from ragauge.report.verdict_content import pooled_records, verdict_content
+from ragauge.schema import CONTEST, CORRELATIONS, GRADED, JUDGED
 
 NAN = float("nan")
 
@@ -102,6 +104,18 @@ def test_a_count_has_another_axis_than_a_share():
     assert [r["unit"] for r in records] == ["share", "count", "count"]
 
 
+def test_the_chart_knows_what_can_be_reached_and_what_missing_labels_leave_open():
+    (record,) = interval_records(
+        {"LLM": [estimate("P@5", 0.4, n_tied=2, attainable=0.8, bound_low=0.3, bound_high=0.6)]}
+    )
+    assert {name: record[name] for name in ("largest", "worst", "best", "tied")} == {
+        "largest": 0.8,
+        "worst": 0.3,
+        "best": 0.6,
+        "tied": 2,
+    }
+
+
 def test_worst_queries_come_lowest_first_and_undefined_ones_are_counted():
     scores = scores_of(P=pa.array([0.5, 0.1, NAN, None]))
     content = score_content(
@@ -140,9 +154,97 @@ def test_baselines_stand_last_and_alpha_is_marked(correlations, graded):
 
 def test_only_a_measure_whose_alpha_matters_has_an_in_sample_maximum(correlations, graded):
     content = study_content(title="t", correlations=correlations, graded=graded)
-    best = {row.measure: row.cells[0].best for row in content.segments[0].rows}
-    assert best["F"] == best["P"] == ""
-    assert best["T(form=count)"].endswith(" at 0.87")
+    lines = {row.measure: dict(row.cells[0].lines) for row in content.segments[0].rows}
+    assert lines["F"] == lines["P"] == {}
+    assert lines["T(form=count)"]["in-sample max"].endswith(" at 0.87")
+
+
+def test_why_alpha_cannot_matter_stands_beside_the_measure(correlations, graded):
+    rows = [row | {"alpha_note": "K / N_p is the same"} for row in correlations.to_pylist() if row["measure"] == "F"]
+    table = pa.Table.from_pylist(rows, schema=CORRELATIONS)
+    (segment, *_) = study_content(title="t", correlations=table, graded=graded).segments
+    assert [(row.alpha, row.alpha_note) for row in segment.rows] == [("cannot", "K / N_p is the same")]
+
+
+def test_alpha_that_matters_to_one_coefficient_is_marked_where_it_cannot():
+    table = correlations_table(datasets=("d",), embedders=("e",), ratios=(1,), measures=("T(form=count)",))
+    rows = [row | {"alpha_matters": row["coefficient"] == "pearson"} for row in table.to_pylist()]
+    table = pa.Table.from_pylist(rows, schema=CORRELATIONS)
+    (row,) = study_content(title="t", correlations=table, graded=graded_table(3)).segments[0].rows
+    assert row.alpha == "some"
+    assert [name for cell in row.cells for name, _ in cell.lines] == ["alpha", "in-sample max", "alpha", "alpha"]
+
+
+def test_all_that_is_known_of_a_coefficient_is_shown_with_its_interval():
+    table = correlations_table(datasets=("d",), embedders=("e",), ratios=(1,), measures=("T(form=count)",))
+    known = {"corrected_value": 0.3, "corrected_low": 0.1, "corrected_high": 0.5, "held_out": 0.28}
+    known |= {"within": -0.2, "within_low": -0.4, "within_high": 0.1}
+    table = pa.Table.from_pylist([row | known for row in table.to_pylist()], schema=CORRELATIONS)
+    content = study_content(title="t", correlations=table, graded=graded_table(3))
+    lines = dict(content.segments[0].rows[0].cells[0].lines)
+    assert lines.pop("in-sample max").endswith(" at 0.87")
+    assert lines == {
+        "corrected": "0.300 (0.100 to 0.500)",
+        "held out": "0.280",
+        "same question": "−0.200 (−0.400 to 0.100)",
+    }
+    assert content.columns == ("in-sample max", "corrected", "held out", "same question")
+
+
+def test_a_value_without_interval_says_why():
+    table = correlations_table(datasets=("d",), embedders=("e",), ratios=(1,), measures=("P",))
+    bare = {"low": NAN, "high": NAN, "reason": "4 queries; an interval needs 5"}
+    table = pa.Table.from_pylist([row | bare for row in table.to_pylist()], schema=CORRELATIONS)
+    cell = study_content(title="t", correlations=table, graded=graded_table(3)).segments[0].rows[0].cells[0]
+    assert (cell.detail, cell.reason) == ("", "no interval: 4 queries; an interval needs 5")
+
+
+def test_a_segment_in_which_nothing_is_defined_says_why_instead_of_a_table():
+    table = correlations_table(ratios=(1,), measures=("P", "F"), undefined=("P", "F"))
+    content = study_content(title="t", correlations=table, graded=graded_table(3))
+    assert {segment.undefined for segment in content.segments} == {"x is constant"}
+
+
+def test_segments_of_few_queries_are_counted_and_in_no_median():
+    # 19 of the contest's 20 queries in the segment of ratio 2
+    rows = correlations_table(datasets=("d",), embedders=("e",), ratios=(1, 2), measures=("P",)).to_pylist()
+    table = pa.Table.from_pylist(
+        [row | {"n_queries": 19 if row["ratio"] == 2 else 48} for row in rows], schema=CORRELATIONS
+    )
+    content = study_content(title="t", correlations=table, graded=graded_table(3))
+    assert content.few.startswith("1 of 2 segments have fewer than 20 queries")
+    assert [segment.few for segment in content.segments] == [False, True]
+    assert content.n_segments == 1
+    assert content.summary[0].cells[0].value == number(rows[0]["value"])
+
+
+def test_verdicts_name_what_cannot_be_told_apart_and_pooled_measures_have_intervals(contest):
+    found = verdict_content(contest)
+    assert [one.text for one in found.segments] == [
+        "best: R",
+        "no winner: F leads; not distinguishable: P; the simplest is P",
+    ]
+    assert [one.won for one in found.segments] == [True, False]
+    (pooled,) = found.pooled
+    assert found.headline == "Over all segments pooled, no winner: F leads; not distinguishable: P; the simplest is P."
+    assert [(row.value, row.interval, row.standing) for row in pooled.rows] == [
+        ("0.500", "0.400 to 0.600", "in the set, leads"),
+        ("0.400", "0.300 to 0.500", "in the set"),
+        ("0.100", "0.000 to 0.200", "struck out"),
+    ]
+    assert [row.difference for row in pooled.rows] == ["", "−0.120 (−0.300 to +0.060)", "−0.120 (−0.300 to +0.060)"]
+    assert [record["pool"] for record in pooled_records(contest)] == ["all segments"] * 3
+
+
+def test_an_empty_contest_says_nothing():
+    assert verdict_content(CONTEST.empty_table()) is None
+
+
+def test_a_segment_without_a_contest_says_why(contest):
+    rows = [row | {"standing": "not compared", "reason": "the grade is constant"} for row in contest.to_pylist()[:3]]
+    found = verdict_content(pa.Table.from_pylist(rows, schema=CONTEST))
+    assert (found.segments, found.headline) == ((), "No segment holds a contest.")
+    assert found.without == ("1 of 1 segments hold no contest: the grade is constant.",)
 
 
 def test_the_summary_is_the_median_over_segments():

@@ -87,8 +87,8 @@ def score_html(judged):
 
 
 @pytest.fixture(scope="module")
-def study_html(correlations, graded):
-    return study_page(correlations, graded, notes=["a note"], plan_text='[[datasets]]\nname = "<b>"')
+def study_html(correlations, graded, contest):
+    return study_page(correlations, graded, contest=contest, notes=["a note"], plan_text='[[datasets]]\nname = "<b>"')
 
 
 @pytest.fixture(params=["score", "study"])
@@ -156,7 +156,10 @@ def test_the_score_page_shows_both_sources_and_the_worst_queries(score_html):
 
 
 def test_the_study_page_shows_all_coefficients_and_marks_what_is_in_sample(study_html):
-    assert set(study_html.specs) == {"heatmap", "ratio", "grades", "against_grade"}
+    assert set(study_html.specs) == {"pooled", "heatmap", "ratio", "grades", "against_grade"}
+    assert (
+        "Over all segments pooled, no winner: F leads; not distinguishable: P; the simplest is P." in study_html.words
+    )
     assert [a["value"] for a in study_html.all("input")] == ["spearman", "pearson", "tau_b", "tau_c"]
     for said in ("in-sample max", "alpha cannot matter here", "baseline", 'name = "<b>"', "the verdict cannot be read"):
         assert said in study_html.words
@@ -264,8 +267,8 @@ def test_nothing_judged_and_nothing_retrieved_is_still_a_page(judged):
     assert "No measure was computed." in page.words
 
 
-def test_the_same_input_gives_the_same_page(correlations, graded, study_html):
-    again = study_page(correlations, graded, notes=["a note"], plan_text='[[datasets]]\nname = "<b>"')
+def test_the_same_input_gives_the_same_page(correlations, graded, contest, study_html):
+    again = study_page(correlations, graded, contest=contest, notes=["a note"], plan_text='[[datasets]]\nname = "<b>"')
     assert again.html == study_html.html
 
 

@@ -150,7 +150,8 @@ def test_any_columns_may_meet():
     assert first["twice"]["same_as"] == "own"
     assert first["gap"]["reason"] == "undefined in 1 of 30 answers"
     assert found_in(found, dataset="*", measure="own")[0]["n_queries"] == 60
-    assert found_in(found, dataset="*", measure="gap")[0]["reason"] == "does not take part in all 2 segments"
+    (gap,) = found_in(found, dataset="*", measure="gap")
+    assert gap["reason"] == "takes no part, as it is missing in some of the 2 segments"
 
 
 def test_p_is_adjusted_over_the_measures_of_the_segment_each_counted_once(of_wide):

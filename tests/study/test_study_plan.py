@@ -64,6 +64,14 @@ def test_the_model_grades_when_no_grader_is_named(folder: Path) -> None:
     assert plan.grader == plan.model == ModelPlan("http://127.0.0.1:1/v1", "m")
 
 
+def test_a_pace_is_read_and_nonsense_is_refused(folder: Path) -> None:
+    grader = '[grader]\nbase_url = "http://127.0.0.1:1/v1"\nname = "m"\n'
+    assert read_plan(write(folder, f"{GOOD}{grader}rpm = 60\ntpm = 1e5\n")).grader.rpm == 60
+    for wrong, message in (("rpm = 0", "rpm must be above 0, got 0"), ('tpm = "x"', "tpm must be a number, got 'x'")):
+        with pytest.raises(PlanError, match=message):
+            read_plan(write(folder, f"{GOOD}{grader}{wrong}\n"))
+
+
 def test_a_grader_of_its_own_is_kept_apart(folder: Path) -> None:
     plan = read_plan(write(folder, GOOD + '[grader]\nbase_url = "local:0.5b"\n'))
     assert plan.grader == ModelPlan("local:0.5b")

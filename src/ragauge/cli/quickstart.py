@@ -48,7 +48,7 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
         rankings = _retrieve(store, top, progress)
         labels = _label(rankings, store, progress)
     by_model = judge(rankings, labels, complete="unknown")
-    by_hand = judge(rankings, sample.labels(), complete="unknown")
+    by_hand = judge(rankings, sample.labels(), complete="pool")
     write_rankings(by_model, out / "labelled.jsonl")
     write_rankings(by_hand, out / "labelled_by_hand.jsonl")
     measures = _measures(top)
@@ -94,9 +94,12 @@ def _binary(judged: "pa.Table", rel: float) -> "pa.Table":
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    labels = judged.column("labels").combine_chunks()
-    binary = pa.ListArray.from_arrays(labels.offsets, pc.greater_equal(labels.values, rel).cast(pa.float64()))
-    return judged.set_column(judged.schema.get_field_index("labels"), judged.schema.field("labels"), binary)
+    for name in ("labels", "pool_labels"):
+        place, labels = judged.schema.get_field_index(name), judged.column(name).combine_chunks()
+        relevant = pc.greater_equal(labels.values, rel).cast(pa.float64())
+        binary = pa.ListArray.from_arrays(labels.offsets, relevant, mask=labels.is_null())
+        judged = judged.set_column(place, judged.schema.field(name), binary)
+    return judged
 
 
 def _report(judged: "pa.Table", scores: "pa.Table", estimates: dict[str, list["Estimate"]]) -> str:
@@ -113,6 +116,7 @@ def _report(judged: "pa.Table", scores: "pa.Table", estimates: dict[str, list["E
             f"The local model's label is P(yes); {MODEL_REL} and above counts as relevant.",
             f"Hand labels run from 0 to 3; {sample.RELEVANT} and above counts as relevant.",
             "They came with the sample: each pair read and labelled twice, by language models, not by people.",
+            "“At most” is the mean that the best order of all hand-labelled passages would have.",
             "T@K with alpha = 0.5 is (positives - negatives) / 2K: above 0, the list holds more good than bad.",
             "Where the two columns differ, trust the hand labels: the local model is small.",
         ],

@@ -41,14 +41,14 @@ def study_command(
     with Store.open(store or out / "store.db") as kept:
         study = run_study(wanted, store=kept, by=by, progress=bars(quiet=quiet))
     write_outputs(study, wanted, out)
-    echo_correlations(study.correlations, coefficient="spearman", format=format)
+    echo_correlations(study.correlations, coefficient="spearman", format=format, contest=study.contest)
     note(f"Report: {out / 'report.html'}", quiet=quiet)
     if missing := study.graded.column("grade").null_count:
         raise IncompleteError(f"{missing} of {study.graded.num_rows} answers have no grade; graded.parquet says why")
 
 
 def write_outputs(study: "Study", plan: "StudyPlan", out: Path) -> None:
-    """graded.parquet, samples_graded.json, correlations.csv, rankings, usage.csv, the plan and report.html."""
+    """Graded answers (.parquet, .json), correlations, contest and usage (.csv), rankings, the plan and the report."""
     import pyarrow as pa
 
     from ragauge.io import write_graded_json, write_rankings, write_table
@@ -57,6 +57,7 @@ def write_outputs(study: "Study", plan: "StudyPlan", out: Path) -> None:
     write_table(study.graded, out / "graded.parquet")
     write_graded_json(study.graded, out / "samples_graded.json")
     write_table(study.correlations, out / "correlations.csv")
+    write_table(study.contest, out / "contest.csv")
     for name, rankings in study.rankings.items():
         write_rankings(rankings, out / f"rankings.{name.replace('/', '_').replace(':', '_')}.jsonl")
     write_table(pa.Table.from_pylist([vars(usage) for usage in study.usage]), out / "usage.csv")
@@ -65,6 +66,7 @@ def write_outputs(study: "Study", plan: "StudyPlan", out: Path) -> None:
         title=plan.title,
         correlations=study.correlations,
         graded=study.graded,
+        contest=study.contest,
         notes=study_notes(study, plan),
         plan_text=plan.text,
         examples=[_example(top, row) for top, row in zip(study.tops, study.graded.to_pylist(), strict=True)],

@@ -16,7 +16,9 @@ __all__ = [
     "Chart",
     "altair",
     "finish",
+    "fit_width",
     "header",
+    "in_order",
     "kind_colour",
     "kinds_in",
     "legend",
@@ -169,3 +171,13 @@ def finish(
         spec["params"] = [*spec.get("params", []), {"name": "coefficient", "value": coefficient}]
         spec["transform"] = [{"filter": "datum.coefficient === coefficient"}]
     return Chart(spec | {"datasets": {ROWS: list(records)}, "usermeta": dict(usermeta or {})})
+
+
+def fit_width(alt: Any) -> Any:
+    """Fill the width of the page, however many rows there are."""
+    return alt.AutoSizeParams(type="fit-x", contains="padding")
+
+
+def in_order(records: Sequence[Record], field: str) -> list[str]:
+    """The values of a field as they first come, so that a chart keeps the order of the table."""
+    return list(dict.fromkeys(record[field] for record in records))

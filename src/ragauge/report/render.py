@@ -19,10 +19,13 @@ from ragauge._optional import optional_import
 from ragauge.errors import InputError, RunError
 from ragauge.report import charts as draw
 from ragauge.report.content import Example
+from ragauge.report.correlation_charts import correlation_heatmap, pooled_intervals, ratio_lines
+from ragauge.report.correlation_rows import cell_records, coefficient_name, coefficients_of
 from ragauge.report.grades import against_grade, grade_counts
 from ragauge.report.look import Chart
 from ragauge.report.score_content import interval_records, label_records, rank_records, score_content
-from ragauge.report.study_content import cell_records, coefficients_of, study_content
+from ragauge.report.study_content import study_content
+from ragauge.report.verdict_content import pooled_records
 from ragauge.results import Estimate
 
 __all__ = ["export_charts", "page", "score_charts", "score_report", "study_charts", "study_report"]
@@ -81,6 +84,8 @@ def study_report(
     title: str,
     correlations: pa.Table,
     graded: pa.Table,
+    contest: pa.Table | None = None,
+    level: float = 0.95,
     notes: Sequence[str] = (),
     plan_text: str | None = None,
     examples: Sequence[Example] = (),
@@ -91,6 +96,8 @@ def study_report(
         title: Heading of the page.
         correlations: `schema.CORRELATIONS`.
         graded: `schema.GRADED`, what the correlations were computed from.
+        contest: `schema.CONTEST` of the same answers: which measure may be the best. None = the report does not say.
+        level: Confidence level of the intervals in both.
         notes: What the reader should know, one paragraph each.
         plan_text: The plan of the study, shown word for word.
         examples: Answers to choose the worst from, with their texts; default: those of `graded`, without documents.
@@ -103,9 +110,16 @@ def study_report(
         SchemaError: A table is not what its name promises.
     """
     content = study_content(
-        title=title, correlations=correlations, graded=graded, notes=notes, plan_text=plan_text, examples=examples
+        title=title,
+        correlations=correlations,
+        graded=graded,
+        contest=contest,
+        level=level,
+        notes=notes,
+        plan_text=plan_text,
+        examples=examples,
     )
-    return page("study.html.j2", content, _page_charts(correlations, graded))
+    return page("study.html.j2", content, _page_charts(correlations, graded, contest))
 
 
 def score_charts(
@@ -124,14 +138,20 @@ def score_charts(
     return charts
 
 
-def study_charts(correlations: pa.Table, graded: pa.Table) -> dict[str, Chart]:
-    """The charts of a study by name, those of correlations once a coefficient; those without data are left out."""
+def study_charts(correlations: pa.Table, graded: pa.Table, contest: pa.Table | None = None) -> dict[str, Chart]:
+    """The charts of a study by name, those of correlations once a coefficient; those without data are left out.
+
+    Args:
+        correlations: `schema.CORRELATIONS`.
+        graded: `schema.GRADED`, what they were computed from.
+        contest: `schema.CONTEST` of the same answers; None = no chart of pooled measures.
+    """
     cells = cell_records(correlations)
-    charts: dict[str, Chart] = {}
+    charts = _pooled_chart(contest)
     for name in coefficients_of(cells):
         own = [cell for cell in cells if cell["coefficient"] == name]
-        charts[f"heatmap_{name}"] = draw.correlation_heatmap(own, coefficient=name)
-        charts[f"ratio_{name}"] = draw.ratio_lines(own, coefficient=name)
+        charts[f"heatmap_{name}"] = correlation_heatmap(own, coefficient=name)
+        charts[f"ratio_{name}"] = ratio_lines(own, coefficient=name)
     return charts | _grade_charts(graded)
 
 
@@ -167,15 +187,23 @@ def _export(chart: Chart, path: Path) -> Path:
     return path
 
 
-def _page_charts(correlations: pa.Table, graded: pa.Table) -> dict[str, Chart]:
+def _page_charts(correlations: pa.Table, graded: pa.Table, contest: pa.Table | None) -> dict[str, Chart]:
     """As `study_charts`, but with all coefficients in one chart, to be chosen on the page."""
     cells = cell_records(correlations)
     coefficients = coefficients_of(cells)
-    charts: dict[str, Chart] = {}
+    charts = _pooled_chart(contest)
     if coefficients:
-        charts["heatmap"] = draw.correlation_heatmap(cells, coefficient=coefficients[0])
-        charts["ratio"] = draw.ratio_lines(cells, coefficient=coefficients[0])
+        charts["heatmap"] = correlation_heatmap(cells, coefficient=coefficients[0])
+        charts["ratio"] = ratio_lines(cells, coefficient=coefficients[0])
     return charts | _grade_charts(graded)
+
+
+def _pooled_chart(contest: pa.Table | None) -> dict[str, Chart]:
+    records = [] if contest is None else pooled_records(contest)
+    if contest is None or not records:
+        return {}
+    name = coefficient_name(contest.column("coefficient")[0].as_py())
+    return {"pooled": pooled_intervals(records, coefficient=name)}
 
 
 def _grade_charts(graded: pa.Table) -> dict[str, Chart]:

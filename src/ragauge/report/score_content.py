@@ -123,7 +123,11 @@ def interval_records(estimates: Mapping[str, Sequence[Estimate]]) -> list[Record
             "mean": finite(estimate.mean),
             "low": finite(estimate.low),
             "high": finite(estimate.high),
+            "largest": finite(estimate.attainable),
+            "worst": finite(estimate.bound_low),
+            "best": finite(estimate.bound_high),
             "n": estimate.n,
+            "tied": estimate.n_tied,
             "unit": _unit(estimate.measure),
         }
         for source, column in estimates.items()

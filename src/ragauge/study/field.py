@@ -95,7 +95,7 @@ def pooled_field(heats: Sequence[Heat], *, level: float) -> Field:
     taking_part = [{entrant.measure: entrant for entrant in heat.entrants} for heat in heats]
     every = [*taking_part[0], *heats[0].absent]
     perfect = {name for members in taking_part for name, entrant in members.items() if not _on_scale(entrant)}
-    absent = {name: f"does not take part in all {len(heats)} segments" for name in every}
+    absent = {name: f"takes no part, as it is missing in some of the {len(heats)} segments" for name in every}
     absent |= dict.fromkeys(perfect, "correlates by exactly -1 or 1 in a segment")
     names = tuple(n for n in every if n not in perfect and all(n in members for members in taking_part))
     weights = np.array([len(heat.queries) - 3.0 for heat in heats])  # 1 / variance of Fisher's z

@@ -24,7 +24,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor
+from math import floor, isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -84,6 +84,8 @@ class ModelPlan:
         concurrency: Requests in flight; the local server answers one at a time.
         api_key_env: Environment variable that holds the key.
         threads: Threads of the local server; None = one a core.
+        rpm: Requests a minute; None = what the server's headers allow.
+        tpm: Tokens a minute, read and written; None likewise.
     """
 
     base_url: str
@@ -91,6 +93,8 @@ class ModelPlan:
     concurrency: int = 1
     api_key_env: str = "OPENAI_API_KEY"
     threads: int | None = None
+    rpm: float | None = None
+    tpm: float | None = None
 
     def problems(self) -> list[str]:
         """What is wrong with it; empty when nothing is."""
@@ -106,6 +110,11 @@ class ModelPlan:
             found.append(f"threads must be at least 1, got {self.threads}")
         if self.concurrency < 1:
             found.append(f"concurrency must be at least 1, got {self.concurrency}")
+        found += [
+            f"{name} must be above 0, got {limit}"
+            for name, limit in (("rpm", self.rpm), ("tpm", self.tpm))
+            if limit is not None and not (isfinite(limit) and limit > 0)
+        ]
         return found
 
 
@@ -217,13 +226,15 @@ class _Reader:
         if not raw and default is not None:
             return default
         where = f"[{key}]"
-        self.only(raw, {"base_url", "name", "concurrency", "api_key_env", "threads"}, where)
+        self.only(raw, {"base_url", "name", "concurrency", "api_key_env", "threads", "rpm", "tpm"}, where)
         plan = ModelPlan(
             base_url=self.get(raw, "base_url", str, "", where),
             name=self.get(raw, "name", str, None, where),
             concurrency=self.get(raw, "concurrency", int, 1, where),
             api_key_env=self.get(raw, "api_key_env", str, "OPENAI_API_KEY", where),
             threads=self.get(raw, "threads", int, None, where),
+            rpm=self.get(raw, "rpm", (int, float), None, where),
+            tpm=self.get(raw, "tpm", (int, float), None, where),
         )
         self.problems += [f"{where}: {problem}" for problem in plan.problems()]
         return plan
@@ -239,11 +250,11 @@ class _Reader:
         self.problems.append(f"{key} must be a table, [{key}]")
         return {}
 
-    def get(self, table: Mapping[str, Any], key: str, type_: type, default: Any, where: str) -> Any:
+    def get(self, table: Mapping[str, Any], key: str, type_: Any, default: Any, where: str) -> Any:
         value = table.get(key, default)
         if value is default or (isinstance(value, type_) and not isinstance(value, bool)):
             return value
-        self.problems.append(f"{where}: {key} must be {_NAMES[type_]}, got {value!r}")
+        self.problems.append(f"{where}: {key} must be {_NAMES.get(type_, 'a number')}, got {value!r}")
         return default
 
     def sequence(self, table: Mapping[str, Any], key: str, types: Any, where: str) -> tuple[Any, ...]:

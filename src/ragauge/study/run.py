@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ragauge.llm import LocalServer, Model, fetch, parts_of
 from ragauge.store import Store, Usage
+from ragauge.study.contest import contest
 from ragauge.study.correlate import correlate
 from ragauge.study.plan import LOCAL, ModelPlan, StudyPlan
 from ragauge.study.stages import (
@@ -26,6 +27,8 @@ from ragauge.wire import Endpoint
 
 __all__ = ["Study", "open_model", "run_study"]
 
+N_DRAWS = 1000
+"""Bootstrap draws behind the corrected maxima and the confidence sets."""
 LOCAL_TIMEOUT_S = 600.0
 """A long prompt on busy cores may take minutes, and the local server cannot be out of reach."""
 
@@ -36,7 +39,8 @@ class Study:
 
     Attributes:
         graded: `schema.GRADED`, one row an answer.
-        correlations: `schema.CORRELATIONS`.
+        correlations: `schema.CORRELATIONS`, with corrected maxima.
+        contest: `schema.CONTEST`: which measure may be the best.
         rankings: retriever -> `schema.RANKINGS` of all candidates.
         tops: What each row of `graded` was written from, in its order.
         usage: Calls, tokens and seconds of all that the store holds, by model and prompt.
@@ -44,6 +48,7 @@ class Study:
 
     graded: pa.Table
     correlations: pa.Table
+    contest: pa.Table
     rankings: dict[str, pa.Table]
     tops: tuple[TopK, ...]
     usage: tuple[Usage, ...]
@@ -73,14 +78,22 @@ def run_study(
         grader = model if plan.grader == plan.model else stack.enter_context(open_model(plan.grader, progress))
         grades = grade_answers(tops, ideals, answers, grader, store, progress)
     graded = graded_table(tops, ideals, answers, grades)
-    return Study(graded, correlate(graded, by=by), dict(ranked), tuple(tops), tuple(store.usage()))
+    return Study(
+        graded=graded,
+        correlations=correlate(graded, by=by, bootstrap=N_DRAWS),
+        contest=contest(graded, by=by, n_draws=N_DRAWS),
+        rankings=dict(ranked),
+        tops=tuple(tops),
+        usage=tuple(store.usage()),
+    )
 
 
 @contextmanager
 def open_model(plan: ModelPlan, progress: Progress = no_progress) -> Iterator[Model]:
     """The model of a plan: an endpoint as it is, or ragauge's own server for as long as the context is open."""
     if plan.base_url not in LOCAL:
-        yield Model(str(plan.name), Endpoint(plan.base_url, plan.api_key_env, concurrency=plan.concurrency))
+        endpoint = Endpoint(plan.base_url, plan.api_key_env, concurrency=plan.concurrency, rpm=plan.rpm, tpm=plan.tpm)
+        yield Model(str(plan.name), endpoint)
         return
     size = LOCAL[plan.base_url]
     with progress(f"fetch the local model ({size})", parts_of(size)) as advance:
