@@ -49,4 +49,4 @@ def test_settings_of_the_project_count(project):
 def test_plugin_loads_nothing_of_ragauge_before_a_test_asks():
     code = "import sys, ragauge.pytest_plugin; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    assert {"numpy", "pyarrow", "scipy", "polars", "ragauge.gate"}.isdisjoint(loaded)
+    assert {"numpy", "pyarrow", "scipy", "polars", "ragauge.quality.gate"}.isdisjoint(loaded)

@@ -27,11 +27,12 @@ import pyarrow.compute as pc
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
-from ragauge.counted import assess_counted
-from ragauge.evaluate import assess
 from ragauge.io import read_labels, scan_rankings
-from ragauge.label_plan import candidates, draw_ranks
 from ragauge.measures import Measure, Policies, fe_alpha, parse_measure
+from ragauge.quality.counted import assess_counted
+from ragauge.quality.evaluate import assess
+from ragauge.quality.label_plan import candidates, draw_ranks
+from ragauge.quality.systems import named_apart
 from ragauge.retrieval.bm25 import BM25, words
 from ragauge.stats import (
     CountDraws,
@@ -47,7 +48,6 @@ from ragauge.stats import (
     rank_decay_counts,
     tail_counts,
 )
-from ragauge.systems import named_apart
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]

@@ -9,12 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ragauge.compare import compare_systems
-    from ragauge.corrected import correct
-    from ragauge.counted import assess_counted
     from ragauge.errors import InputError, RagaugeError, RunError
-    from ragauge.evaluate import assess, evaluate
-    from ragauge.gate import assert_quality
     from ragauge.io import (
         read_graded,
         read_labels,
@@ -25,9 +20,18 @@ if TYPE_CHECKING:
         write_rankings,
         write_table,
     )
-    from ragauge.label_plan import plan_labels
-    from ragauge.llm import Model, label_rankings
+    from ragauge.llm import Judge, LiveJudge, Model, judge_card, label_rankings
     from ragauge.measures import Measure, Policies, judge, parse_measure, score
+    from ragauge.quality.compare import compare_systems
+    from ragauge.quality.corrected import correct
+    from ragauge.quality.counted import assess_counted
+    from ragauge.quality.designed import estimate_by_design
+    from ragauge.quality.designs import draw_design, label_until
+    from ragauge.quality.evaluate import assess, evaluate
+    from ragauge.quality.gate import assert_quality
+    from ragauge.quality.label_plan import plan_labels
+    from ragauge.quality.systems import judge_systems
+    from ragauge.quality.tune import tune_cutoff
     from ragauge.results import Agreement, Association, Comparison, Corrected, Estimate, RelevantCount
     from ragauge.retrieval import rank_collection, rank_pools, retriever
     from ragauge.stats import (
@@ -41,8 +45,6 @@ if TYPE_CHECKING:
     )
     from ragauge.store import Store
     from ragauge.study import contest, correlate, read_plan, run_study
-    from ragauge.systems import judge_systems
-    from ragauge.tune import tune_cutoff
     from ragauge.wire import Endpoint
 
 __all__ = [
@@ -53,6 +55,8 @@ __all__ = [
     "Endpoint",
     "Estimate",
     "InputError",
+    "Judge",
+    "LiveJudge",
     "Measure",
     "Model",
     "Policies",
@@ -70,12 +74,16 @@ __all__ = [
     "correct",
     "corrected_mean",
     "correlate",
+    "draw_design",
     "drop_alarm",
+    "estimate_by_design",
     "evaluate",
     "joint_agreement",
     "judge",
+    "judge_card",
     "judge_systems",
     "label_rankings",
+    "label_until",
     "mean_interval",
     "pairwise_agreement",
     "parse_measure",
@@ -98,12 +106,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "compare": ("compare_systems",),
-    "corrected": ("correct",),
-    "counted": ("assess_counted",),
+    "quality.compare": ("compare_systems",),
+    "quality.corrected": ("correct",),
+    "quality.counted": ("assess_counted",),
+    "quality.designed": ("estimate_by_design",),
+    "quality.designs": ("draw_design", "label_until"),
     "errors": ("InputError", "RagaugeError", "RunError"),
-    "evaluate": ("assess", "evaluate"),
-    "gate": ("assert_quality",),
+    "quality.evaluate": ("assess", "evaluate"),
+    "quality.gate": ("assert_quality",),
     "io": (
         "read_graded",
         "read_labels",
@@ -114,8 +124,8 @@ _HOMES = {
         "write_rankings",
         "write_table",
     ),
-    "label_plan": ("plan_labels",),
-    "llm": ("Model", "label_rankings"),
+    "quality.label_plan": ("plan_labels",),
+    "llm": ("Judge", "LiveJudge", "Model", "judge_card", "label_rankings"),
     "measures": ("Measure", "Policies", "judge", "parse_measure", "score"),
     "results": ("Agreement", "Association", "Comparison", "Corrected", "Estimate", "RelevantCount"),
     "retrieval": ("rank_collection", "rank_pools", "retriever"),
@@ -130,8 +140,8 @@ _HOMES = {
     ),
     "store": ("Store",),
     "study": ("contest", "correlate", "read_plan", "run_study"),
-    "systems": ("judge_systems",),
-    "tune": ("tune_cutoff",),
+    "quality.systems": ("judge_systems",),
+    "quality.tune": ("tune_cutoff",),
     "wire": ("Endpoint",),
 }
 

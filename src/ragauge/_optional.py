@@ -15,6 +15,7 @@ EXTRA_OF = {
     "jinja2": "report",
     "xllamacpp": "local",
     "sentence_transformers": "hub",
+    "psycopg": "postgres",
 }
 """Top-level module name -> the extra of ragauge that brings it."""
 

@@ -87,7 +87,9 @@ class EndpointError(RunError):
     Args:
         message: One line: the address, what happened, what to do.
         reason: One word for tables: "unreachable", "timeout", "disconnected", "rate_limited", "http_500" (any 5xx),
-            "not_json", "refused" (an answer that trying again would not change); "failed" when nothing closer is known.
+            "not_json", "certificate", "refused" (an answer that trying again would not change), "not_asked" and
+            "budget" (never sent: earlier calls failed for good, a cap is reached); "failed" when nothing closer is
+            known.
         raw: What the endpoint sent, as text, without the API key; "" when it sent nothing.
     """
 

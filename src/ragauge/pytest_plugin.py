@@ -26,7 +26,7 @@ def ragauge_quality(pytestconfig: pytest.Config) -> Callable[..., None]:
 
     def check(rankings: Any, labels: Any = None, *rules: str, **options: Any) -> None:
         __tracebackhide__ = True
-        from ragauge.gate import assert_quality
+        from ragauge.quality.gate import assert_quality
 
         level = float(pytestconfig.getini("ragauge_level"))
         settings = {"level": level, "undecided": pytestconfig.getini("ragauge_undecided")} | options

@@ -14,8 +14,10 @@ __all__ = [
     "CONTEST",
     "CORPUS",
     "CORRELATIONS",
+    "DRAWN",
     "GRADED",
     "JUDGED",
+    "JUDGEMENTS",
     "LABELS",
     "LABEL_PLAN",
     "POOLED_UNJUDGED",
@@ -78,6 +80,28 @@ LABELS = pa.schema(
 )
 """One row a judged pair. `label` null = unlabelled, and then `reason` says why. `judge` is a person or a model."""
 
+JUDGEMENTS = pa.schema(
+    [
+        _required("id", pa.int64()),
+        _required("query_id", pa.string()),
+        _required("doc_id", pa.string()),
+        pa.field("label", pa.float64()),
+        pa.field("reason", pa.string()),
+        _required("judge", pa.string()),
+        _required("kind", pa.string()),
+        _required("task", pa.string()),
+        _required("rubric", pa.string()),
+        pa.field("reply_key", pa.string()),
+        _required("created_at", pa.string()),
+        pa.field("superseded_by", pa.int64()),
+        pa.field("superseded_at", pa.string()),
+    ]
+)
+"""One row a time a judge judged a pair, as the store keeps them. `kind`: "human" or "model". `task`: "label" (of a
+document) or "grade" (of an answer, which `doc_id` names). `rubric`: version of the rubric or prompt. `reply_key`: the
+model's reply it was read from. `superseded_by`: the `id` of what the same judge said next of the pair, by the same
+rubric; null = in force."""
+
 POOLED_UNJUDGED = "pooled_unjudged"
 """The reason of a null label that stands for a negative grade in qrels: the document was pooled, nobody judged it."""
 
@@ -95,7 +119,7 @@ RATINGS = pa.schema(
 JUDGED = pa.schema([*RANKINGS, pa.field("pool_labels", pa.list_(pa.float64()))])
 """Rankings with labels. `pool_labels` holds the known labels of *all* judged documents of the query, retrieved or not;
 null = nobody knows what else is relevant, so N_p is unknown and measures that need it cannot be computed. A negative
-label says that the document was pooled and not judged, as in TREC's qrels: unjudged to every measure, see `from_labels`."""
+label says that the document was pooled and not judged, as in TREC's qrels: unjudged to measures (`from_labels`)."""
 
 LABEL_PLAN = pa.schema(
     [
@@ -113,6 +137,22 @@ LABEL_PLAN = pa.schema(
 """One row a document to label. `rank` is its best over the runs; `stratum` is "near" (all are labelled, probability 1)
 or a range of ranks of which each document was drawn with `probability`. `scope`: strata are of "all" queries together,
 each "query" has its own, or "none" was drawn from."""
+
+DRAWN = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("run", pa.string()),
+        _required("design", pa.string()),
+        _required("cutoff", pa.int64()),
+        pa.field("turn", pa.int64()),
+        pa.field("n_pilot", pa.int64()),
+        _required("strata", pa.list_(pa.string())),
+        _required("drawn", pa.list_(pa.bool_())),
+    ]
+)
+"""One row a ranking: which documents of its top `cutoff` a label design drew, and of which stratum each is. `turn`: the
+query's place, from 1, in the random order in which queries were labelled, null = its turn did not come; `n_pilot`: how
+many of the first turns fixed how many were to follow. Both are null where all queries were drawn at once."""
 
 GRADED = pa.schema(
     [
@@ -199,8 +239,9 @@ CONTEST = pa.schema(
 """One row a (segment, measure), and pooled rows with "*" for what they are pooled over. `standing`: "winner" (alone in
 the confidence set), "leader" (the largest, not alone), "in the set", "struck out" (as number `eliminated`) or "not
 compared" (`reason`). `p_set` is the p of the step that struck it out, or of the last step. `same_as`: the measure it
-never differs from here. `value` is its correlation, `value_low`..`value_high` its interval. `difference` from the measure `against` with its interval, p, and p adjusted over the measures
-of the segment (`p_holm`) and over the table (`p_bh`); pooled, it is in Fisher's z, with `tau2`, `i2`, `n_segments`."""
+never differs from here. `value` is its correlation, `value_low`..`value_high` its interval. `difference` from the
+measure `against` with its interval, p, and p adjusted over the measures of the segment (`p_holm`) and over the table
+(`p_bh`); pooled, it is in Fisher's z, with `tau2`, `i2`, `n_segments`."""
 
 
 def check(table: pa.Table, schema: pa.Schema, *, what: str) -> pa.Table:

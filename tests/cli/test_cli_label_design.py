@@ -141,6 +141,7 @@ def test_commands_that_need_every_label_refuse_the_file(
     [
         (["--design", "until"], "--half-width goes with"),
         (["--half-width", 0.1], "--half-width goes with"),
+        (["--design", "until", "--half-width", 0.1, "--batch", "folder"], "leave one out"),
         (["--design", "one-per-query", "--draw", 5], "--draw goes with"),
         (["--design", "stratified", "--draw", 5], "two a stratum"),
     ],

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ragauge.cli.relevant_options import ESTIMATOR_NAMES
-from ragauge.label_plan import ESTIMATORS
+from ragauge.quality.label_plan import ESTIMATORS
 from ragauge.testing import ScriptedModel, ScriptedReply
 
 QUERIES = [f"q{n}" for n in range(12)]

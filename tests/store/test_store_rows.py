@@ -1,7 +1,6 @@
 """What goes into a store comes out, and the first writer wins."""
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +21,6 @@ def put(store: Store, text: str, reply: dict[str, object] = REPLY, prompt_id: st
     key = request_key(request)
     store.put_reply(key, request=request, reply=reply, latency_s=0.5, **usage)
     return key
-
-
-@pytest.fixture(params=["file", "memory"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
-    with Store.open(tmp_path / "new" / "folder" / "labels.db" if request.param == "file" else "sqlite://") as opened:
-        yield opened
 
 
 def test_reply_comes_back_as_it_went_in(store: Store) -> None:
@@ -54,7 +47,16 @@ def test_more_keys_than_one_batch_come_back(store: Store) -> None:
 def test_first_writer_wins(store: Store) -> None:
     key = put(store, "q", {"n": 1})
     put(store, "q", {"n": 2})
+    put(store, "q", {"n": 1})
     assert store.replies([key])[key].reply == {"n": 1}
+
+
+def test_second_answer_to_a_request_was_paid_for_and_is_kept(store: Store) -> None:
+    put(store, "q", {"n": 1}, prompt_tokens=5)
+    put(store, "q", {"n": 2}, prompt_tokens=7)
+    put(store, "q", {"n": 2}, prompt_tokens=7)
+    assert store.stats().later_replies == 1
+    assert [(usage.calls, usage.prompt_tokens) for usage in store.usage()] == [(2, 12)]
 
 
 def test_key_of_another_request_is_refused(store: Store) -> None:
@@ -144,6 +146,28 @@ def test_usage_sums_by_model_and_prompt(store: Store) -> None:
     assert (label.calls_without_tokens, label.seconds) == (1, 1.5)
     assert (grade.prompt_id, grade.calls, grade.prompt_tokens, grade.calls_without_tokens) == ("grade/1", 1, None, 1)
     assert str(label) == "m label/1: 3 calls, 30 tokens read, 3 written, 1.5 s"
+
+
+def test_cost_is_summed_over_the_calls_whose_price_was_known(store: Store) -> None:
+    for text, cost in [("1", 0.25), ("2", None), ("3", 0.5)]:
+        request = request_for(text)
+        store.put_reply(request_key(request), request=request, reply=REPLY, latency_s=0.1, cost_usd=cost)
+    (usage,) = store.usage()
+    assert (usage.cost_usd, usage.calls_without_cost) == (0.75, 1)
+    assert usage.first_at <= usage.last_at
+
+
+@pytest.mark.parametrize("cost", [-1.0, float("nan")])
+def test_cost_that_is_none_is_refused(store: Store, cost: float) -> None:
+    request = request_for("q")
+    with pytest.raises(InputError, match="cost_usd must be a number of dollars, 0 or more"):
+        store.put_reply(request_key(request), request=request, reply=REPLY, latency_s=0.1, cost_usd=cost)
+
+
+def test_count_of_tokens_that_cannot_be_one_counts_as_not_told(store: Store) -> None:
+    key = put(store, "q", prompt_tokens=-1, completion_tokens=2**40)
+    found = store.replies([key])[key]
+    assert (found.prompt_tokens, found.completion_tokens) == (None, None)
 
 
 def test_empty_store_has_no_usage(store: Store) -> None:

@@ -1,13 +1,15 @@
 """The store under kill -9, two writers, and places it cannot live in."""
 
-import os
 import random
 import sqlite3
 import subprocess
 import sys
+import tempfile
+import threading
 from pathlib import Path
 
 import pytest
+from postgres_server import PostgresServer, unprivileged_user
 
 from ragauge.errors import InputError, StoreError
 from ragauge.store import Store, request_key
@@ -28,7 +30,7 @@ with Store.open(where) as store:
 """
 
 
-def writer(where: Path, count: int, *models: str) -> "subprocess.Popen[str]":
+def writer(where: Path | str, count: int, *models: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-c", WRITER, str(where), str(count), *models]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
@@ -57,16 +59,65 @@ def test_killed_writer_leaves_everything_it_was_told_is_stored(tmp_path: Path) -
     connection.close()
 
 
-def test_two_processes_write_at_once_without_loss(tmp_path: Path) -> None:
-    where = tmp_path / "labels.db"
+def test_two_processes_and_the_threads_of_a_third_write_at_once_without_loss(where: str) -> None:
+    if where == "sqlite://":
+        pytest.skip("a store in memory belongs to one process")
     processes = [writer(where, 60, f"own {name}", "shared") for name in "ab"]
-    for process in processes:
-        process.communicate(timeout=120)
-        assert process.returncode == 0
     own, shared = [*keys_of("own a", 60), *keys_of("own b", 60)], keys_of("shared", 60)
     with Store.open(where) as store:
+        threads = [threading.Thread(target=write_and_read, args=(store, f"page {n}")) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        for process in processes:
+            process.communicate(timeout=120)
+            assert process.returncode == 0
+        for thread in threads:
+            thread.join()
         assert len(store.replies([*own, *shared])) == 180
         assert len(store.failures(shared)) == 120  # each of the two appended its own
+        assert all(len(store.replies(keys_of(f"page {n}", 20))) == 20 for n in range(4))
+        assert store.verify() == []
+
+
+def write_and_read(store: Store, name: str) -> None:
+    """What a page of a web application does: each request stores and looks up."""
+    for key in keys_of(name, 20):
+        request = {"model": name, "number": keys_of(name, 20).index(key)}
+        store.put_reply(key, request=request, reply={"text": "x"}, latency_s=0.1)
+        store.replies([key])
+
+
+def test_killed_writer_and_crashed_server_leave_everything_stored(postgres: PostgresServer) -> None:
+    url = postgres.new_database()
+    with writer(url, 100_000, "life") as process:
+        assert process.stdout is not None
+        acknowledged = [process.stdout.readline().strip() for _ in range(30)]
+        process.kill()
+        acknowledged.extend(line.strip() for line in process.stdout if line.endswith("\n"))
+    with Store.open(url) as store:
+        store.replies(acknowledged)
+        postgres.stop(mode="immediate")
+        with pytest.raises(StoreError, match=r"check that the server runs|start again"):
+            store.replies(acknowledged)
+        postgres.start()
+        assert store.replies(acknowledged).keys() == set(acknowledged)
+        assert store.verify() == []
+
+
+def test_server_that_cannot_be_reached_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="check that the server runs and may be reached"):
+        Store.open(f"postgresql://ragauge@/name?host={tmp_path}")
+
+
+def test_database_that_is_not_there_is_an_error(postgres: PostgresServer) -> None:
+    with pytest.raises(StoreError, match='database "nowhere" does not exist'):
+        Store.open(f"postgresql://ragauge@/nowhere?host={postgres.folder}")
+
+
+def test_store_that_is_not_there_is_an_error_when_none_is_to_be_made(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"there is no store .*a\.db; check its name"):
+        Store.open(tmp_path / "a.db", missing="error")
+    assert not (tmp_path / "a.db").exists()
 
 
 def test_relative_path_with_odd_characters_is_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,11 +160,29 @@ def test_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
         Store.open(tmp_path / "file" / "below" / "a.db")
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_read_only_folder_is_an_error(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreError, match="check that its folder exists and may be written to"):
-        Store.open(tmp_path / "a.db")
+OPENS_UNPRIVILEGED = """
+import os, pwd, sys
+from ragauge.errors import StoreError
+from ragauge.store import Store
+
+Store.open("sqlite://").close()  # imports what another user may not be able to read
+if sys.argv[2]:
+    os.setuid(pwd.getpwnam(sys.argv[2]).pw_uid)
+try:
+    Store.open(sys.argv[1])
+except StoreError as error:
+    print(error)
+"""
+
+
+def test_read_only_folder_is_an_error() -> None:
+    """Root may write everywhere, so it becomes somebody else, whom pytest's own folder would not let in."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        Path(folder).chmod(0o555)
+        command = [sys.executable, "-c", OPENS_UNPRIVILEGED, f"{folder}/a.db", unprivileged_user() or ""]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert f"cannot use the store {folder}/a.db: " in done.stdout
+    assert "check that its folder exists and may be written to" in done.stdout
 
 
 def test_read_only_database_is_an_error(tmp_path: Path) -> None:
@@ -129,7 +198,7 @@ def test_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     with connection:
         connection.execute("UPDATE ragauge_store SET value = 99")
     connection.close()
-    with pytest.raises(StoreError, match=r"a\.db has schema version 99, this ragauge reads up to 1; upgrade ragauge"):
+    with pytest.raises(StoreError, match=r"a\.db has schema version 99, this ragauge reads up to 2; upgrade ragauge"):
         Store.open(where)
 
 

@@ -90,3 +90,73 @@ def test_ctrl_c_cancels_cleans_up_and_is_raised_again() -> None:
             process.kill()
     assert out == "cleaned up\ninterrupted\n"
     assert errors == ""
+
+
+UNDER_UVLOOP = """
+import asyncio, sys, uvloop
+from ragauge.wire import Endpoint, Wire, run
+
+async def answer():
+    async with Wire(Endpoint(sys.argv[1])) as wire:
+        return (await wire.post("/chat/completions", {"messages": []}))["choices"][0]["message"]["content"]
+
+async def cell():
+    assert "uvloop" in type(asyncio.get_running_loop()).__module__
+    return run(answer())
+
+print(uvloop.run(cell()))
+with_policy = asyncio.Runner(loop_factory=uvloop.new_event_loop)
+print(with_policy.run(cell()))
+with_policy.close()
+print(run(answer()))
+"""
+
+UNDER_NEST_ASYNCIO = """
+import asyncio, sys, warnings
+warnings.simplefilter("ignore", DeprecationWarning)
+import nest_asyncio
+from ragauge.wire import Endpoint, Wire, run
+
+async def answer():
+    async with Wire(Endpoint(sys.argv[1])) as wire:
+        return (await wire.post("/chat/completions", {"messages": []}))["choices"][0]["message"]["content"]
+
+async def cell():
+    nest_asyncio.apply()
+    return run(answer())
+
+loop = asyncio.new_event_loop()
+asyncio.set_event_loop(loop)
+print(loop.run_until_complete(cell()))
+print(run(answer()))
+loop.close()
+"""
+
+
+@pytest.mark.parametrize(
+    ("package", "program", "lines"), [("uvloop", UNDER_UVLOOP, 3), ("nest_asyncio", UNDER_NEST_ASYNCIO, 2)]
+)
+def test_run_works_where_another_package_has_changed_the_loops(package: str, program: str, lines: int) -> None:
+    pytest.importorskip(package)
+    with ScriptedModel(lambda request: "yes") as model:
+        command = [sys.executable, "-c", program, model.base_url]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.split() == ["yes"] * lines, done.stderr
+
+
+def test_run_works_beside_a_loop_that_runs_in_another_thread() -> None:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    try:
+        with ScriptedModel(lambda request: "yes") as model:
+            assert run(answer(model.base_url)) == "yes"
+
+            async def from_there() -> str:
+                return run(answer(model.base_url))
+
+            assert asyncio.run_coroutine_threadsafe(from_there(), loop).result(30) == "yes"
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

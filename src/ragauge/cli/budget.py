@@ -103,9 +103,9 @@ def _spread(
     """Mean and icc of the labels in the top K."""
     import numpy as np
 
-    from ragauge.evaluate import labels_are_probabilities
     from ragauge.io import read_labels
     from ragauge.measures import judge
+    from ragauge.quality.evaluate import labels_are_probabilities
     from ragauge.ragged import from_arrow, head
     from ragauge.stats import label_spread
 

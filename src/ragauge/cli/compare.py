@@ -23,7 +23,7 @@ from ragauge.cli.terminal import (
 )
 
 if TYPE_CHECKING:
-    from ragauge.compare import Compared
+    from ragauge.quality.compare import Compared
     from ragauge.results import Comparison
     from ragauge.stats.paired import Alternative
 
@@ -92,11 +92,11 @@ def compare_command(
       ragauge compare bm25.run dense.run --labels qrels.txt -m P@10
       ragauge compare labelled_a.jsonl labelled_b.jsonl --html compare.html
     """
-    from ragauge.compare import compare_systems, comparison_warnings
-    from ragauge.evaluate import labels_are_probabilities
     from ragauge.io import read_clusters, read_labels, write_table
     from ragauge.measures import as_trec_eval
-    from ragauge.systems import judge_systems
+    from ragauge.quality.compare import compare_systems, comparison_warnings
+    from ragauge.quality.evaluate import labels_are_probabilities
+    from ragauge.quality.systems import judge_systems
 
     policies = policies_of(chosen)
     readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)

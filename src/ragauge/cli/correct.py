@@ -14,7 +14,7 @@ from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ragauge.corrected import RunCorrected
+    from ragauge.quality.corrected import RunCorrected
     from ragauge.results import Corrected
 
 
@@ -64,10 +64,10 @@ def correct_command(
       ragauge draw labelled.jsonl --queries 50 --out for_people.jsonl
       ragauge correct labelled.jsonl --human people.csv -m P@10 -m "T@10"
     """
-    from ragauge.corrected import correct
-    from ragauge.evaluate import at_level, labels_are_probabilities
     from ragauge.io import read_labels
     from ragauge.measures import judge, parse_measure
+    from ragauge.quality.corrected import correct
+    from ragauge.quality.evaluate import at_level, labels_are_probabilities
 
     table = read_noted(rankings, reading, quiet=quiet)
     by_model = judge(table, read_labels(labels) if labels else None)

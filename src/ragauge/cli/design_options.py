@@ -43,18 +43,22 @@ def design_options(command: Command) -> Command:
 
 
 def drawn_first(
-    table: "pa.Table", given: Mapping[str, Any], *, top: int | None, out: Path | None, seed: int
+    table: "pa.Table", given: Mapping[str, Any], *, top: int | None, out: Path | None, batch: Path | None, seed: int
 ) -> "pa.Table | None":
     """DRAWN of a design that draws before anything is labelled; for until: what it would label if it never stopped.
 
     Raises:
         InputError: Options that do not go together.
     """
-    from ragauge.designs import draw_design
+    from ragauge.quality.designs import draw_design
 
     design, until = given["design"], given["design"].startswith("until")
     if until != (given["half_width"] is not None):
         raise InputError("--half-width goes with --design until or until-anytime, and these need it")
+    if until and batch is not None:
+        raise InputError(
+            "--design until looks at labels as they come, and --batch brings them a day later: leave one out"
+        )
     if given["draw"] is not None and design != "stratified":
         raise InputError("--draw goes with --design stratified")
     if design == "all":
@@ -88,9 +92,9 @@ def label_by_design(
         out: Where the rankings are written.
         quiet: No note.
     """
-    from ragauge.designs import drawn_rankings, label_until
     from ragauge.io import write_drawn_rankings
     from ragauge.measures import Measure, judge
+    from ragauge.quality.designs import drawn_rankings, label_until
 
     if given["design"].startswith("until"):
         measure = Measure.of("P", drawn.column("cutoff")[0].as_py(), rel=rel)
@@ -134,9 +138,9 @@ def score_designed(
     from dataclasses import asdict
 
     from ragauge.cli.score import csv_rows, parse_all, short_rows
-    from ragauge.designed import DESIGNS as TITLES
-    from ragauge.designed import estimate_by_design
     from ragauge.io import read_drawn
+    from ragauge.quality.designed import DESIGNS as TITLES
+    from ragauge.quality.designed import estimate_by_design
 
     drawn = read_drawn(path)
     design, cutoff = drawn.column("design")[0].as_py(), drawn.column("cutoff")[0].as_py()

@@ -16,7 +16,7 @@ from ragauge.cli.terminal import EXIT_CODE, OutFile, echo_json, echo_records, no
 from ragauge.errors import InputError
 
 if TYPE_CHECKING:
-    from ragauge.gate import Verdict
+    from ragauge.quality.gate import Verdict
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
@@ -75,10 +75,10 @@ def gate_command(
       ragauge gate "T(alpha=0.3)@10 >= 0.25" "Judged@10 >= 0.9" new.jsonl
       ragauge gate "delta P@10 > -0.02 vs old.run" new.run --labels qrels.txt
     """
-    from ragauge.gate import check_rules, read_source
     from ragauge.io import read_clusters, read_labels
-    from ragauge.rules import parse_rule
-    from ragauge.systems import one_run
+    from ragauge.quality.gate import check_rules, read_source
+    from ragauge.quality.rules import parse_rule
+    from ragauge.quality.systems import one_run
 
     summary = _summary_file(github_summary)
     rules, rankings = _told_apart(rules_and_rankings)

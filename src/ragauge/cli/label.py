@@ -1,16 +1,33 @@
 """`ragauge label`: what a system retrieved, labelled by a language model; every reply is kept in the store."""
 
 from collections import Counter
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.terminal import bars, note, quiet_option
+from ragauge.cli.design_options import design_options, drawn_first, label_by_design
+from ragauge.cli.judge_options import judge_of, judge_options
+from ragauge.cli.reading import read_noted, reading_options
+from ragauge.cli.spending import budget_of, echo_plan, paced, prices_of, spending_options, spent
+from ragauge.cli.terminal import RANKINGS_FILE, bars, note, quiet_option, seed_option
 from ragauge.errors import IncompleteError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ragauge.llm import Ask, Judge, Model
+    from ragauge.store import Store
+    from ragauge.wire import Budget
+
+_HINTS = {
+    "budget": "a cap was reached: raise it, or start again for as much",
+    "batch_pending": "batches are under way: the same command collects them",
+    "not_asked": "the endpoint was given up: mend it and start again",
+}
+"""Reason -> what to do; else the same command asks again for what failed on the way."""
 
 
 def model_options(command: click.decorators.FC) -> click.decorators.FC:
@@ -33,49 +50,116 @@ store_option = click.option(
 
 @click.command("label")
 @click.argument("rankings", type=click.Path(path_type=Path))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The same records with labels (JSONL).")
+@click.option("--out", type=RANKINGS_FILE, help="The same records with labels (JSONL). Needed but for --dry-run.")
 @click.option("--top", type=click.IntRange(1), help="Label only the first documents of each ranking.")
 @model_options
 @store_option
+@judge_options
+@design_options
+@seed_option("Of the draw, the examples and batches' orders.")
+@spending_options
+@click.option("--dry-run", is_flag=True, help="Ask nothing; print calls, tokens, cost and time.")
+@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", help="Of --dry-run.")
+@click.option("--batch", type=click.Path(path_type=Path, file_okay=False), help="Send batch files, remembered there.")
+@click.option("--batch-wait", type=click.FloatRange(0), help="Seconds to wait for them. Default: until they end.")
+@reading_options
 @quiet_option
 def label_command(
     rankings: Path,
-    out: Path,
+    out: Path | None,
     top: int | None,
     base_url: str,
     model: str | None,
     api_key_env: str,
     concurrency: int,
     store: str,
+    dry_run: bool,
+    format: str,
+    batch: Path | None,
+    batch_wait: float | None,
+    seed: int,
     quiet: bool,
+    **given: Any,
 ) -> None:
     """Label every retrieved document of RANKINGS by the probability that it is relevant.
 
     A document that could not be labelled stays without a label, and FILE.unlabelled.jsonl says why. Started again,
-    the command asks only what the store does not hold yet.
+    the command asks only what the store does not hold yet. A cap that is reached ends the run with what is left
+    unlabelled.
 
     \b
     Examples:
       ragauge label retrieved.jsonl --base-url local:1.5b --out labelled.jsonl
       ragauge label retrieved.jsonl --base-url http://127.0.0.1:8000/v1 \\
         --model qwen --out labelled.jsonl
+      ragauge label retrieved.jsonl --base-url local:1.5b --scale graded \\
+        --criteria "relevant means: says what to do" --out graded.jsonl
+      ragauge label retrieved.jsonl --base-url https://api.openai.com/v1 \\
+        --model gpt-4o-mini --price-in 0.15 --price-out 0.6 --dry-run
+      ragauge label retrieved.jsonl --base-url https://api.openai.com/v1 \\
+        --model gpt-4o-mini --batch batches --out labelled.jsonl
+      ragauge label retrieved.jsonl --base-url local:1.5b \\
+        --design one-per-query --out sampled.jsonl
     """
-    from ragauge.io import read_rankings, write_rankings
+    from ragauge.io import write_rankings
     from ragauge.llm import label_rankings
     from ragauge.measures import judge
+    from ragauge.quality.designs import drawn_rankings
     from ragauge.store import Store
     from ragauge.study import ModelPlan, open_model
 
-    table = read_rankings(rankings)
+    if out is None and not dry_run:
+        raise click.UsageError("Missing option '--out'; only --dry-run goes without.")
+    budget = budget_of(given)
+    table = read_noted(rankings, given, quiet=quiet)
     progress = bars(quiet=quiet)
     plan = ModelPlan(base_url, model, concurrency=concurrency, api_key_env=api_key_env)
     if problems := plan.problems():
         raise InputError.collect(problems)
-    n = count_documents(table, top)
-    with Store.open(store) as kept, open_model(plan, progress) as asked, progress("label documents", n) as advance:
-        labels = label_rankings(table, model=asked, store=kept, top=top, on_progress=advance)
-    write_rankings(judge(table, labels, complete="unknown"), out)
+    how = judge_of(given, table, seed=seed)
+    drawn = drawn_first(table, given, top=top, out=out, batch=batch, seed=seed)
+    part = table if drawn is None else drawn_rankings(table, drawn)
+    with Store.open(store) as kept, open_model(plan, progress) as opened:
+        asked = paced(opened, given)
+        if out is None or dry_run:
+            _survey(part, how, asked, kept, top, given, format)
+            return
+        ask = way_of_asking(budget, batch, batch_wait, quiet=quiet)
+        with progress("label documents", count_documents(part, top)) as advance:
+            label = partial(label_rankings, model=asked, store=kept, judge=how, top=top, on_progress=advance, ask=ask)
+            if drawn is None:
+                labels = label(table)
+                write_rankings(judge(table, labels, complete="unknown"), out)
+            else:
+                labels = label_by_design(table, label, drawn, given, rel=how.middle, seed=seed, out=out, quiet=quiet)
+    note(spent(budget), quiet=quiet)
     report_labels(labels, out, quiet=quiet)
+
+
+def _survey(
+    table: "pa.Table",
+    how: "Judge",
+    model: "Model",
+    store: "Store",
+    top: int | None,
+    given: Mapping[str, Any],
+    format: str,
+) -> None:
+    """What the run would ask, on stdout."""
+    from ragauge.llm import Survey, label_rankings
+
+    survey = Survey()
+    labels = label_rankings(table, model=model, store=store, judge=how, top=top, ask=survey)
+    echo_plan(labels, survey.plan(model, store, prices=prices_of(given)), format=format)
+
+
+def way_of_asking(budget: "Budget", batch: Path | None, wait_s: float | None, *, quiet: bool) -> "Ask":
+    """At once, or through batch files that `batch` remembers."""
+    from ragauge.llm import BatchAsk, ask_all
+
+    if batch is None:
+        return partial(ask_all, budget=budget)
+    return BatchAsk(batch, wait_s=wait_s, budget=budget, on_note=partial(note, quiet=quiet))
 
 
 def count_documents(rankings: "pa.Table", top: int | None) -> int:
@@ -99,7 +183,10 @@ def report_labels(labels: "pa.Table", out: Path, *, quiet: bool) -> None:
         reasons = ", ".join(
             f"{n} {reason}" for reason, n in Counter(missing.column("reason").to_pylist()).most_common()
         )
+        found = set(missing.column("reason").to_pylist())
+        hints = [hint for reason, hint in _HINTS.items() if reason in found]
+        advice = "; ".join(hints) or "the same command asks again for those that failed on the way"
         raise IncompleteError(
             f"{missing.num_rows} of {labels.num_rows} documents have no label ({reasons}); "
-            f"they are listed in {unlabelled}; the same command asks again for those that failed on the way"
+            f"they are listed in {unlabelled}; {advice}"
         )

@@ -4,12 +4,14 @@ Exit codes: 0 done, 1 ran and failed or is incomplete, 2 bad input, 130 stopped 
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
 import click
 
+from ragauge.cli.terminal import EXIT_CODE
 from ragauge.errors import InputError, MissingExtraError, RagaugeError
 
 COMMANDS = {
@@ -21,6 +23,7 @@ COMMANDS = {
     "correlate": ("correlate:correlate_command", "Which measure predicts answer quality, from graded answers."),
     "draw": ("draw:draw_command", "Draw at random what people, or a model, are to label."),
     "gate": ("gate:gate_command", "Pass or fail a release by rules on its measures."),
+    "judge-card": ("judge_card:judge_card_command", "What a model's labels are worth, against people's."),
     "label": ("label:label_command", "Label what a system retrieved with a language model."),
     "llm": ("llm:llm_group", "Fetch and serve the small local language model."),
     "plan-labels": ("plan_labels:plan_labels_command", "Choose what to label so that recall can be estimated."),
@@ -28,6 +31,7 @@ COMMANDS = {
     "retrieve": ("retrieve:retrieve_command", "Rank a knowledge base for queries: embeddings or BM25."),
     "sample": ("sample:sample_command", "Write the packaged sample knowledge base to a folder."),
     "score": ("score:score_command", "Score rankings against labels, with intervals."),
+    "store": ("store:store_group", "Check, count, export, import and merge stored replies and labels."),
     "study": ("study:study_command", "The whole experiment: rank, answer, grade, correlate, report."),
     "tune": ("tune:tune_command", "Choose how many documents to return, by cross-validation."),
 }
@@ -47,6 +51,24 @@ class LazyGroup(click.Group):
         command = getattr(importlib.import_module(f"ragauge.cli.{module}"), attribute)
         assert isinstance(command, click.Command)
         return command
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:  # nobody reads on, as with "| head": that is no failure, which it is to click
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return ctx.meta.get(EXIT_CODE, 0)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = "".join(f" Did you mean {name!r}?" for name in get_close_matches(args[0], COMMANDS, n=1))
+            raise click.UsageError(error.message + near, ctx=ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -81,11 +103,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
     except RagaugeError as error:
         click.echo(f"Error: {error}", err=True)
         code = 2 if isinstance(error, InputError | MissingExtraError) else 1
-    except BrokenPipeError:
-        code = 0
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _stopped() -> int:
-    click.echo("Stopped. What was finished is kept; the same command goes on from there.", err=True)
+    click.echo("Stopped. Replies of models are kept: started again, the command asks for what is missing.", err=True)
     return 130

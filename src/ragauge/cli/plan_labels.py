@@ -55,7 +55,7 @@ def plan_labels_command(
 
     from ragauge.cli.score import read_files, together
     from ragauge.io import write_label_plan
-    from ragauge.label_plan import NEAR, estimator_of, plan_labels
+    from ragauge.quality.label_plan import NEAR, estimator_of, plan_labels
 
     readings = read_files(rankings, input_format, None, "error")
     for reading in readings:

@@ -36,9 +36,9 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
       ragauge quickstart --out quickstart
     """
     from ragauge import sample
-    from ragauge.evaluate import estimates, evaluate
     from ragauge.io import write_rankings
     from ragauge.measures import judge, score
+    from ragauge.quality.evaluate import estimates, evaluate
     from ragauge.store import Store
 
     started = time.monotonic()

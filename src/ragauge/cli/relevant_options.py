@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ragauge.cli.terminal import seed_option
 from ragauge.errors import FormatError, InputError
 
 if TYPE_CHECKING:
@@ -50,9 +51,7 @@ OWN_LISTS = (
 
 def relevant_options(command: Command) -> Command:
     """Adds --relevant-count, --label-plan and --seed."""
-    command = click.option("--seed", type=int, default=0, show_default=True, help="Of --relevant-count's intervals.")(
-        command
-    )
+    command = seed_option("Of --relevant-count's intervals.")(command)
     command = click.option(
         "--label-plan", type=click.Path(path_type=Path), help="What ragauge plan-labels wrote. Default: LABELS itself."
     )(command)

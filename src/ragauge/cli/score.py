@@ -17,10 +17,10 @@ from ragauge.cli.terminal import TABLE_FILE, OutFile, echo_json, echo_records, n
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from ragauge.counted import Counted
-    from ragauge.evaluate import Assessment
     from ragauge.io import Reading
     from ragauge.measures import Measure, Policies
+    from ragauge.quality.counted import Counted
+    from ragauge.quality.evaluate import Assessment
     from ragauge.results import Estimate, RelevantCount
 
     Counts = Mapping[tuple[str, str], RelevantCount]
@@ -131,9 +131,9 @@ def _given(
     *,
     quiet: bool,
 ) -> _Given:
-    from ragauge.evaluate import labels_are_probabilities
     from ragauge.io import read_labels
-    from ragauge.relevant import labels_of_plan
+    from ragauge.quality.evaluate import labels_are_probabilities
+    from ragauge.quality.relevant import labels_of_plan
 
     policies = policies_of(chosen)
     readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
@@ -161,8 +161,8 @@ def _assessed(
     given: _Given, measures: Sequence["Measure"], chosen: Mapping[str, Any], *, max_label: float | None, level: float
 ) -> "Counted":
     """By known labels, or with an estimated number of relevant documents."""
-    from ragauge.counted import Counted, assess_counted
-    from ragauge.evaluate import assess
+    from ragauge.quality.counted import Counted, assess_counted
+    from ragauge.quality.evaluate import assess
 
     if estimator := chosen["relevant_count"]:
         options = {"estimator": estimator, "plan": given.plan, "seed": chosen["seed"]}
@@ -182,8 +182,8 @@ def default_measures(rankings: "pa.Table", *, counted: str | None = None) -> lis
 
 def parse_all(names: Sequence[str], *, rel: float | None) -> list["Measure"]:
     """The measures, with `rel` as the threshold of those that have one and were written without it."""
-    from ragauge.evaluate import at_level
     from ragauge.measures import parse_measure
+    from ragauge.quality.evaluate import at_level
 
     measures = [parse_measure(name) for name in names]
     return list(dict.fromkeys(measures if rel is None else [at_level(measure, rel) for measure in measures]))
@@ -202,7 +202,7 @@ def together(readings: Sequence["Reading"]) -> "pa.Table":
     """One table; runs that go by the same name in two files are told apart."""
     if len(readings) == 1:
         return readings[0].table
-    from ragauge.systems import named_apart
+    from ragauge.quality.systems import named_apart
 
     return named_apart([(reading.source, reading.table) for reading in readings])
 

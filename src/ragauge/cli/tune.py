@@ -12,7 +12,7 @@ from ragauge.cli.score import parse_all
 from ragauge.cli.terminal import OutFile, echo_json, echo_records, note, quiet_option, seed_option, write_text
 
 if TYPE_CHECKING:
-    from ragauge.tune import Candidate, Tuned
+    from ragauge.quality.tune import Candidate, Tuned
 
 N_SHOWN = 11
 """Candidates in the table, besides the best one, its neighbours and today's."""
@@ -66,10 +66,10 @@ def tune_command(
       ragauge tune deep.jsonl -m "T(alpha=0.3)@50" --today 10
       ragauge tune dense.run --labels qrels.txt -m "F@50" --by score
     """
-    from ragauge.evaluate import labels_are_probabilities
     from ragauge.io import read_labels
-    from ragauge.systems import judge_systems, one_run
-    from ragauge.tune import tune_cutoff
+    from ragauge.quality.evaluate import labels_are_probabilities
+    from ragauge.quality.systems import judge_systems, one_run
+    from ragauge.quality.tune import tune_cutoff
 
     table = one_run(read_noted(rankings, reading, quiet=quiet), run, source=str(rankings))
     judged = judge_systems(table, read_labels(labels) if labels else None).judged

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from ragauge.errors import InputError
-from ragauge.llm.model import Model
-from ragauge.llm.prompts import LABEL
+from ragauge.llm.batched import ask_batches, batch_requests
+from ragauge.llm.judge import Judge
+from ragauge.llm.model import Model, Request
+from ragauge.llm.pool import Ask, ask_all
 from ragauge.llm.reply import Outcome, Reply
 from ragauge.llm.verdict import ask_verdicts
 from ragauge.schema import LABELS, RANKINGS, check
 from ragauge.store import Store
 
-__all__ = ["label_rankings"]
+__all__ = ["ask_labels", "label_rankings", "label_requests"]
 
 
 @dataclass(frozen=True)
@@ -29,25 +31,30 @@ def label_rankings(
     *,
     model: Model,
     store: Store,
+    judge: Judge | None = None,
     top: int | None = None,
     on_progress: Callable[[int], None] | None = None,
+    ask: Ask = ask_all,
 ) -> pa.Table:
-    """A label for every retrieved document: P(yes), the model's probability that it is relevant.
+    """A label for every retrieved document: P(yes), the model's probability that it is relevant, or its grade.
 
-    The label is P(yes) / (P(yes) + P(no)) at the reply's first token, 0..1, or 1 and 0 for yes and no where the
-    endpoint gives no log-probabilities. Measures count it as positive from their `rel` on: `P(rel=0.5)@10`. The
-    threshold depends on the model and is best chosen on documents that people have labelled.
+    The label is P(yes) / (P(yes) + P(no)) at the verdict's token, 0..1, or 1 and 0 for yes and no where the endpoint
+    gives no log-probabilities; of a graded judge the mean grade under the probabilities of 0, 1, 2 and 3. Measures
+    count it as positive from their `rel` on: `P(rel=0.5)@10`. The threshold depends on the model and is best chosen on
+    documents that people have labelled.
 
-    A document that could not be labelled has the label null and the reason: "no_text", "no_verdict", "cut_off",
-    "empty", "refused", or why the endpoint could not be asked (see `Outcome`); its raw text is in the store.
+    A document that could not be labelled has the label null and the reason: "no_text", or another one of
+    `Outcome.reason`; its raw text is in the store.
 
     Args:
         rankings: `schema.RANKINGS`. Labels that stand inside are neither used nor changed.
-        model: The judge.
+        model: Whom to ask.
         store: Holds and keeps all replies; what it holds is not asked again.
+        judge: How it is asked; None = yes or no, one document a call.
         top: Documents of each ranking to label; None = all.
         on_progress: Called with the number of documents just done, over all rankings: a document that several runs
             retrieved for one query is asked about once and counts for each. Called from another thread.
+        ask: How replies are got; `functools.partial(ask_all, budget=...)` bounds what they may cost.
 
     Returns:
         `schema.LABELS`: one row a (query_id, doc_id), queries in the order of their first ranking.
@@ -57,21 +64,66 @@ def label_rankings(
         SchemaError: `rankings` is not as its schema says.
         StoreError: The store cannot be read or written.
     """
-    if top is not None and top < 1:
-        raise InputError(f"top must be a positive number of documents, got {top}")
-    check(rankings, RANKINGS, what="rankings")
-    pairs = _pairs(rankings, top)
+    judge = judge or Judge()
+    pairs = _checked_pairs(rankings, top)
     asked = [pair for pair in pairs if pair.text]
     if on_progress and len(pairs) > len(asked):
         on_progress(len(pairs) - len(asked))
-    questions = [{"query": pair.query, "document": str(pair.text)} for pair in asked]
-    outcomes = ask_verdicts(LABEL, questions, _p_yes, model=model, store=store, on_progress=on_progress)
+    outcomes = ask_labels(judge, _questions(asked), model=model, store=store, on_progress=on_progress, ask=ask)
     by_pair = {(pair.query_id, pair.doc_id): outcome for pair, outcome in zip(asked, outcomes, strict=True)}
-    return _table(pairs, by_pair, judge=f"{model.name} {LABEL.id}")
+    labels = _table(pairs, by_pair, name=f"{model.name} {judge.id}")
+    store.put_labels(labels, kind="model", rubric=judge.id)
+    return labels
 
 
-def _p_yes(reply: Reply, probabilities: Mapping[str, float]) -> Outcome:
-    return reply.outcome(probabilities["yes"])
+def label_requests(rankings: pa.Table, *, judge: Judge | None = None, top: int | None = None) -> list[Request]:
+    """The calls that `label_rankings` begins with, for looking up what they cost.
+
+    Args and Raises as for `label_rankings`.
+    """
+    judge = judge or Judge()
+    questions = _questions([pair for pair in _checked_pairs(rankings, top) if pair.text])
+    if judge.batch_size > 1:
+        return batch_requests(judge, questions)
+    prompt = judge.prompt
+    return [prompt.request(**question) for question in questions]
+
+
+def ask_labels(
+    judge: Judge,
+    questions: Sequence[Mapping[str, str]],
+    *,
+    model: Model,
+    store: Store,
+    on_progress: Callable[[int], None] | None = None,
+    ask: Ask = ask_all,
+) -> list[Outcome]:
+    """The label of each question ("query" and "document"), in order; arguments as for `label_rankings`."""
+    if judge.batch_size > 1:
+        return ask_batches(judge, questions, _label, model=model, store=store, on_progress=on_progress, ask=ask)
+
+    def value(reply: Reply, probabilities: Mapping[str, float]) -> Outcome:
+        return reply.outcome(_label(probabilities))
+
+    return ask_verdicts(judge.prompt, questions, value, model=model, store=store, on_progress=on_progress, ask=ask)
+
+
+def _label(probabilities: Mapping[str, float]) -> float:
+    """P(yes), or the expected grade."""
+    if "yes" in probabilities:
+        return probabilities["yes"]
+    return sum(int(digit) * probability for digit, probability in probabilities.items())
+
+
+def _checked_pairs(rankings: pa.Table, top: int | None) -> list[_Pair]:
+    if top is not None and top < 1:
+        raise InputError(f"top must be a positive number of documents, got {top}")
+    return _pairs(check(rankings, RANKINGS, what="rankings"), top)
+
+
+def _questions(pairs: Sequence[_Pair]) -> list[dict[str, str]]:
+    """What a judge is asked of each pair."""
+    return [{"query": pair.query, "document": str(pair.text)} for pair in pairs]
 
 
 def _pairs(rankings: pa.Table, top: int | None) -> list[_Pair]:
@@ -114,7 +166,7 @@ def _with_one_text(pairs: Sequence[_Pair]) -> list[_Pair]:
     return [replace(pair, text=known.get((pair.query_id, pair.doc_id))) for pair in pairs]
 
 
-def _table(pairs: Sequence[_Pair], by_pair: Mapping[tuple[str, str], Outcome], *, judge: str) -> pa.Table:
+def _table(pairs: Sequence[_Pair], by_pair: Mapping[tuple[str, str], Outcome], *, name: str) -> pa.Table:
     no_text = Outcome(None, "no_text", "")
     rows = []
     for query_id, doc_id in dict.fromkeys((pair.query_id, pair.doc_id) for pair in pairs):
@@ -125,7 +177,7 @@ def _table(pairs: Sequence[_Pair], by_pair: Mapping[tuple[str, str], Outcome], *
                 "doc_id": doc_id,
                 "label": outcome.value,
                 "reason": outcome.reason,
-                "judge": judge,
+                "judge": name,
             }
         )
     return pa.Table.from_pylist(rows, schema=LABELS)

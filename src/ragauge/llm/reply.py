@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Outcome", "Reply"]
+__all__ = ["Outcome", "Place", "Reply"]
 
 
 @dataclass(frozen=True)
@@ -17,9 +17,12 @@ class Outcome:
 
     Attributes:
         value: The text, label or grade; None when there is none.
-        reason: Why there is no value, in one word: "no_text" (nothing to ask about), "no_verdict" (none can be read),
-            "cut_off" (ended by the token limit), "empty", "refused" (by the model, a content filter or the endpoint),
-            or an EndpointError's reason. An answer that was cut off has both a value and the reason "cut_off".
+        reason: Why there is no value, in one word: "no_text" (nothing to ask about), "cut_off" (ended by the token
+            limit), "empty", "refused" (by the model, a content filter or the endpoint), "bad_json" (begins like JSON
+            and is none, or holds no verdict), "wrong_language" (a verdict, in other words than asked for),
+            "contradictory" (text and verdict, or two verdicts, do not agree), "wrong_count" (more or fewer verdicts
+            than documents), "no_verdict" (none of these, and none can be read), or an EndpointError's reason. An
+            answer that was cut off has both a value and the reason "cut_off".
         raw: What the model or the endpoint sent, as text.
         expected: For grades: the mean grade under the model's probabilities; None where it gave none.
         prompt_tokens: Tokens read; None where the endpoint did not tell.
@@ -75,14 +78,13 @@ class Reply:
 
         Spellings differ in case, in white space (also as the marks that tokenizers show for it) and in punctuation.
         """
+        places = self.places()
+        return dict(places[0].words) if places else {}
+
+    def places(self) -> list["Place"]:
+        """What was written at each position, and what could have been; [] without log-probabilities."""
         content = _mapping(self._choice.get("logprobs")).get("content")
-        first = _mapping(content[0]) if isinstance(content, list) and content else {}
-        words: dict[str, float] = {}
-        for entry in first.get("top_logprobs") or []:
-            token, logprob = _mapping(entry).get("token"), _mapping(entry).get("logprob")
-            if isinstance(token, str) and isinstance(logprob, int | float):
-                words[plain_word(token)] = words.get(plain_word(token), 0.0) + math.exp(min(logprob, 0.0))
-        return words
+        return [_place(_mapping(entry)) for entry in content] if isinstance(content, list) else []
 
     def failed(self) -> Outcome | None:
         """The outcome of a call that failed, was refused or brought no text; None when there is something to read."""
@@ -113,6 +115,29 @@ class Reply:
     def _choice(self) -> Mapping[str, Any]:
         choices = self.body.get("choices")
         return _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+
+
+@dataclass(frozen=True)
+class Place:
+    """One position of a reply.
+
+    Attributes:
+        word: What was written there, plain; "" for punctuation alone.
+        words: Word -> probability, spellings of one word added up.
+    """
+
+    word: str
+    words: Mapping[str, float]
+
+
+def _place(entry: Mapping[str, Any]) -> Place:
+    words: dict[str, float] = {}
+    for one in entry.get("top_logprobs") or []:
+        token, logprob = _mapping(one).get("token"), _mapping(one).get("logprob")
+        if isinstance(token, str) and isinstance(logprob, int | float) and not math.isnan(logprob):
+            words[plain_word(token)] = words.get(plain_word(token), 0.0) + math.exp(min(logprob, 0.0))
+    written = entry.get("token")
+    return Place(plain_word(written) if isinstance(written, str) else "", words)
 
 
 def is_chat_reply(body: Mapping[str, Any]) -> bool:

@@ -1,6 +1,7 @@
 """The reports of comparisons and of tuning, as one HTML file each."""
 
-from ragauge.compare import Compared
+from ragauge.quality.compare import Compared
+from ragauge.quality.tune import Tuned
 from ragauge.report import difference_charts as draw
 from ragauge.report.comparison_content import (
     candidate_records,
@@ -11,7 +12,6 @@ from ragauge.report.comparison_content import (
 )
 from ragauge.report.look import Chart
 from ragauge.report.render import page
-from ragauge.tune import Tuned
 
 __all__ = ["comparison_charts", "comparison_report", "tuning_report"]
 

@@ -8,13 +8,13 @@ from math import isfinite
 
 import numpy as np
 
-from ragauge.compare import Compared, comparison_warnings
 from ragauge.measures import parse_measure
+from ragauge.quality.compare import Compared, comparison_warnings
+from ragauge.quality.systems import pairs
+from ragauge.quality.tune import Candidate, Tuned
 from ragauge.report.content import Fact, Record, finite, number
 from ragauge.results import Comparison
 from ragauge.stats.association import merge_ties
-from ragauge.systems import pairs
-from ragauge.tune import Candidate, Tuned
 
 __all__ = [
     "ComparisonContent",

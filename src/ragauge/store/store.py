@@ -1,115 +1,39 @@
-"""The store: replies by the key of their request, failures by the time they happened, vectors by model and text."""
+"""The store: replies by the key of their request, failures by the time they happened, vectors by model and text, and
+judgements by who judged which pair."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ragauge.errors import InputError
-from ragauge.store.keys import canonical_json, request_key, text_hash
+from ragauge.schema import LABELS
+from ragauge.store.keys import canonical_json, key_bytes, request_key, storable
+from ragauge.store.packing import pack
+from ragauge.store.records import Damage, Merged, StoredFailure, StoredReply, StoreStats, Usage
 
 if TYPE_CHECKING:
     from ragauge.store.database import Database
 
-__all__ = ["Store", "StoredFailure", "StoredReply", "Usage"]
+__all__ = ["Store"]
 
-_REPLY_COLUMNS = (
-    *("key", "kind", "model", "endpoint", "prompt_id", "reply"),
-    *("prompt_tokens", "completion_tokens", "latency_s", "created_at"),
-)
-"""In the order of `StoredReply`'s fields."""
-
-_VECTOR_TYPE = np.dtype("<f4")
-
-
-@dataclass(frozen=True)
-class StoredReply:
-    """A finished call.
-
-    Attributes:
-        key: `request_key` of the whole request.
-        kind: "chat", or what the writer called it.
-        model: Model's name as it was asked for.
-        endpoint: Base URL it was asked at.
-        prompt_id: Name and version of the prompt, such as "label/1"; "" for none.
-        reply_json: The endpoint's JSON answer, whole, as text; `reply` is the same, read.
-        prompt_tokens: Tokens read; None where the endpoint did not tell.
-        completion_tokens: Tokens written; None where the endpoint did not tell.
-        latency_s: Seconds from asking to the whole answer.
-        created_at: When it was stored, ISO 8601 in UTC.
-    """
-
-    key: str
-    kind: str
-    model: str
-    endpoint: str
-    prompt_id: str
-    reply_json: str
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    latency_s: float
-    created_at: str
-
-    @property
-    def reply(self) -> dict[str, Any]:
-        """The endpoint's JSON answer; read anew at each use, as reading takes longer than fetching."""
-        return cast(dict[str, Any], json.loads(self.reply_json))
-
-
-@dataclass(frozen=True)
-class StoredFailure:
-    """A call that failed, or an answer that could not be read: why, and what was sent."""
-
-    key: str
-    reason: str
-    raw: str
-    created_at: str
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What the finished calls of one model with one prompt cost.
-
-    Attributes:
-        kind: As in `StoredReply`, like `model`, `endpoint` and `prompt_id`.
-        calls: Finished calls.
-        prompt_tokens: Tokens read, over the calls that told; None when none did.
-        completion_tokens: Tokens written, likewise.
-        calls_without_tokens: Calls for which the endpoint told no tokens, so that the sums are too low by them.
-        seconds: Sum of the calls' latencies; calls that ran side by side count each.
-    """
-
-    kind: str
-    model: str
-    endpoint: str
-    prompt_id: str
-    calls: int
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    calls_without_tokens: int
-    seconds: float
-
-    def __str__(self) -> str:
-        read = "?" if self.prompt_tokens is None else f"{self.prompt_tokens:,}"
-        written = "?" if self.completion_tokens is None else f"{self.completion_tokens:,}"
-        return (
-            f"{self.model} {self.prompt_id or self.kind}: {self.calls:,} calls, "
-            f"{read} tokens read, {written} written, {self.seconds:,.1f} s"
-        )
+MAX_COUNT = 2**31
+"""Counts of tokens from here on are not believed."""
 
 
 class Store:
-    """Everything models were asked and answered, in one SQLite file (or a PostgreSQL database).
+    """Everything models were asked and answered, and what people and models judged, in one SQLite file or PostgreSQL.
 
     What a `put_` method was given is on disk when it returns: it outlives the process (SIGKILL) and the power.
     Several processes and threads may use one store at once; each process opens its own. Nothing is overwritten: of two
-    answers to one request the first stays.
+    answers to one request the first is used and the other kept, and a judgement is superseded by a later one.
 
     Example:
         >>> request = {"endpoint": "http://127.0.0.1/v1", "model": "m", "messages": []}
@@ -121,24 +45,38 @@ class Store:
     """
 
     def __init__(self, database: "Database") -> None:
+        from ragauge.store.replies import NewReply, add_replies
+        from ragauge.store.together import Together
+
         self._database = database
 
+        def write(new: Sequence[NewReply]) -> object:
+            return database.write(lambda connection: add_replies(connection, new))
+
+        self._replies = Together(write)
+
     @classmethod
-    def open(cls, where: str | Path) -> Self:
+    def open(cls, where: str | Path, *, missing: Literal["make", "error"] = "make") -> Self:
         """Opens the store, and makes it (and the folders above it) when there is none.
+
+        A store that an older ragauge wrote is brought to the present version, in one transaction.
 
         Args:
             where: A file for SQLite, or a SQLAlchemy URL: "sqlite:///labels.db", "sqlite://" (in memory, gone when
-                closed), "postgresql+psycopg://user@host/name".
+                closed), "postgresql://user@host/name" (needs the extra `postgres`; the password can stand in the
+                URL, in PGPASSWORD or in ~/.pgpass).
+            missing: What to do where there is no such file: "make" it, or raise an "error".
 
         Raises:
-            InputError: The URL cannot be read, or names a database other than SQLite and PostgreSQL.
+            InputError: The URL cannot be read, or names a database other than SQLite and PostgreSQL; or there is no
+                such file, and none is to be made.
+            MissingExtraError: psycopg is not installed.
             StoreError: It cannot be opened: a folder that cannot be written, a file that is no database, a store
                 written by a newer ragauge.
         """
         from ragauge.store.database import Database  # loads SQLAlchemy, 0.2 s
 
-        return cls(Database.open(where))
+        return cls(Database.open(where, missing=missing))
 
     def __enter__(self) -> Self:
         return self
@@ -159,10 +97,13 @@ class Store:
         """The stored replies among `keys`, by key; a key without one is left out.
 
         Raises:
-            StoreError: The store cannot be read.
+            StoreError: The store cannot be read, or one of the replies is damaged.
         """
-        rows = self._database.find("replies", _REPLY_COLUMNS, by="key", among=_distinct(keys))
-        return {row[0]: StoredReply(*row) for row in rows}
+        from ragauge.store.replies import find_replies
+
+        distinct = _distinct(keys)
+        found = self._database.read(lambda connection: find_replies(connection, distinct))
+        return {reply.key: reply for reply in found}
 
     def put_reply(
         self,
@@ -173,37 +114,45 @@ class Store:
         latency_s: float,
         prompt_tokens: int | None = None,
         completion_tokens: int | None = None,
+        cost_usd: float | None = None,
         kind: str = "chat",
     ) -> None:
-        """Stores one finished call; on disk when this returns. A key that has a reply keeps it.
+        """Stores one finished call; on disk when this returns. A key that has a reply keeps using it.
+
+        Threads that call this at once share one transaction, so that they wait for the disk together.
 
         Args:
             key: `request_key(request)`.
             request: The whole request; its "model", "endpoint" and "prompt_id" become columns.
             reply: The endpoint's JSON answer, whole.
             latency_s: Seconds from asking to the whole answer.
-            prompt_tokens: Tokens read; None when the endpoint did not tell.
-            completion_tokens: Tokens written; None when the endpoint did not tell.
+            prompt_tokens: Tokens read; None when the endpoint did not tell. A number that cannot be one counts as None.
+            completion_tokens: Tokens written, likewise.
+            cost_usd: What the call cost; None when no price is known.
             kind: What sort of call it was.
 
         Raises:
-            InputError: The key is not the request's, or request or reply is not JSON.
+            InputError: The key is not the request's, request or reply is not JSON, or the request holds an API key.
             StoreError: It cannot be written.
         """
+        from ragauge.store.replies import NewReply
+
         if key != request_key(request):
             raise InputError(f"key {key!r} is not the key of the request given with it; make it with request_key()")
-        row = {
-            "key": key,
-            "kind": kind,
-            **{name: str(request.get(name) or "") for name in ("model", "endpoint", "prompt_id")},
-            "request": canonical_json(request),
-            "reply": _reply_json(reply),
-            "prompt_tokens": prompt_tokens,
-            "completion_tokens": completion_tokens,
+        if cost_usd is not None and not (math.isfinite(cost_usd) and cost_usd >= 0):
+            raise InputError(f"cost_usd must be a number of dollars, 0 or more, got {cost_usd}")
+        model, endpoint, prompt_id = (storable(str(request.get(n) or "")) for n in ("model", "endpoint", "prompt_id"))
+        columns = {
+            "key": key_bytes(key),
+            "request": pack(canonical_json(request)),
+            "reply": pack(_reply_json(reply)),
+            "prompt_tokens": _count(prompt_tokens),
+            "completion_tokens": _count(completion_tokens),
+            "cost_usd": cost_usd,
             "latency_s": float(latency_s),
             "created_at": _now(),
         }
-        self._database.insert("replies", [row], existing="keep")
+        self._replies.put(NewReply((kind, model, endpoint, prompt_id), columns))
 
     def failures(self, keys: Iterable[str] | None = None) -> list[StoredFailure]:
         """The failures of `keys` (None: all there are), oldest first.
@@ -211,9 +160,10 @@ class Store:
         Raises:
             StoreError: The store cannot be read.
         """
-        columns = ("id", "key", "reason", "raw", "created_at")
-        rows = self._database.find("failures", columns, by="key", among=None if keys is None else _distinct(keys))
-        return [StoredFailure(*row[1:]) for row in sorted(rows)]
+        from ragauge.store.failures import find_failures
+
+        distinct = None if keys is None else _distinct(keys)
+        return self._database.read(lambda connection: find_failures(connection, distinct))
 
     def put_failure(self, key: str, reason: str, raw: str) -> None:
         """Appends one failure; a key may have many, and a reply as well.
@@ -226,8 +176,10 @@ class Store:
         Raises:
             StoreError: It cannot be written.
         """
-        row = {"key": key, "reason": reason, "raw": _storable(raw), "created_at": _now()}
-        self._database.insert("failures", [row], existing="error")
+        from ragauge.store.failures import add_failure
+
+        row = {"key": key, "reason": reason, "raw": storable(raw), "created_at": _now()}
+        self._database.write(lambda connection: add_failure(connection, row))
 
     def vectors(self, model_id: str, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """The stored vectors among `texts`, by text; a text without one is left out.
@@ -243,11 +195,9 @@ class Store:
         Raises:
             StoreError: The store cannot be read.
         """
-        text_of = {text_hash(text): text for text in texts}
-        rows = self._database.find(
-            "vectors", ("text_hash", "vector"), by="text_hash", among=list(text_of), model_id=model_id
-        )
-        return {text_of[text_key]: np.frombuffer(vector, dtype=_VECTOR_TYPE) for text_key, vector in rows}
+        from ragauge.store.vectors import find_vectors
+
+        return self._database.read(lambda connection: find_vectors(connection, model_id, texts))
 
     def put_vectors(self, model_id: str, texts: Sequence[str], matrix: NDArray[np.floating]) -> None:
         """Stores one vector a text, all or none; a text that has one keeps it.
@@ -261,23 +211,97 @@ class Store:
             InputError: Shapes do not fit, a value is not finite, or the model's stored vectors have another dimension.
             StoreError: They cannot be written.
         """
-        if not len(texts) and not len(matrix):
-            return
-        matrix = _checked_matrix(model_id, texts, matrix)
-        self._check_dimension(model_id, matrix.shape[1])
-        self._database.insert(
-            "vectors",
-            [
-                {
-                    "model_id": model_id,
-                    "text_hash": text_hash(text),
-                    "dimension": matrix.shape[1],
-                    "vector": row.tobytes(),
-                }
-                for text, row in zip(texts, matrix, strict=True)
-            ],
-            existing="keep",
+        from ragauge.store.vectors import add_vectors, checked_matrix
+
+        if len(texts) or len(matrix):
+            add_vectors(self._database, model_id, texts, checked_matrix(model_id, texts, matrix))
+
+    def put_labels(
+        self,
+        labels: pa.Table,
+        *,
+        kind: Literal["human", "model"],
+        judge: str | None = None,
+        rubric: str = "",
+        task: Literal["label", "grade"] = "label",
+        reply_keys: Sequence[str | None] | None = None,
+    ) -> int:
+        """Appends people's or a model's judgements, and returns how many were new.
+
+        A judgement that says what the same judge's last one on the pair says is not appended, so that one file can be
+        put in twice. Any other one supersedes the last; both are kept, see `judgements`. A row with neither a label
+        nor a reason is no judgement and is skipped.
+
+        Args:
+            labels: `schema.LABELS`. Ids name queries and documents, so keep one store a knowledge base.
+            kind: Who judged: people ("human") or a "model".
+            judge: Who, where the table's column `judge` is empty.
+            rubric: Name and version of the rubric or prompt; what was judged by another one is not superseded.
+            task: What was judged: the relevance of a document ("label") or an answer ("grade"), and then `doc_id`
+                names the answer, such as its `text_hash`.
+            reply_keys: Key of the stored reply that each row was read from; None = not read from one.
+
+        Raises:
+            InputError: A row has no judge, a label that is no finite number, or an id that no database can hold.
+            SchemaError: The table is not as its schema says.
+            StoreError: They cannot be written; then none is.
+        """
+        from ragauge.store.judgements import Judge, add_judgements, judgements_by_judge
+
+        by_judge = judgements_by_judge(labels, judge, reply_keys)
+        at = _now()
+        return self._database.write(
+            lambda connection: sum(
+                add_judgements(connection, Judge(name, kind, task, storable(rubric)), new, at=at)
+                for name, new in by_judge.items()
+            )
         )
+
+    def labels(
+        self,
+        *,
+        judge: str | None = None,
+        kind: Literal["human", "model"] | None = None,
+        rubric: str | None = None,
+        task: Literal["label", "grade"] = "label",
+        query_ids: Iterable[str] | None = None,
+    ) -> pa.Table:
+        """The judgements in force, as `schema.LABELS`: one row a pair, judge and rubric, by query and document.
+
+        Args:
+            judge: Only this judge's; None = all.
+            kind: Only people's ("human") or models' ("model"); None = both.
+            rubric: Only by this rubric or prompt; None = all.
+            task: Labels of documents, or grades of answers.
+            query_ids: Only of these queries; None = all.
+
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        found = self.judgements(
+            judge=judge, kind=kind, rubric=rubric, task=task, query_ids=query_ids, history="in_force"
+        )
+        return found.select(LABELS.names).cast(LABELS)
+
+    def judgements(
+        self,
+        *,
+        judge: str | None = None,
+        kind: Literal["human", "model"] | None = None,
+        rubric: str | None = None,
+        task: Literal["label", "grade"] | None = None,
+        query_ids: Iterable[str] | None = None,
+        history: Literal["in_force", "all"] = "all",
+    ) -> pa.Table:
+        """All judgements, or only those "in_force", with what superseded them and when, as `schema.JUDGEMENTS`.
+
+        The other arguments are those of `labels`; `task` None = both. Raises StoreError like it.
+        """
+        from ragauge.store.judgements import find_judgements
+
+        wanted = None if query_ids is None else _distinct(query_ids)
+        equal = {"judge": judge, "kind": kind, "rubric": rubric, "task": task}
+        return find_judgements(self._database, history=history, query_ids=wanted, **equal)
 
     def usage(self) -> list[Usage]:
         """What the stored calls cost, one record a (kind, model, endpoint, prompt id), in that order.
@@ -285,44 +309,84 @@ class Store:
         Raises:
             StoreError: The store cannot be read.
         """
-        return [Usage(*row) for row in self._database.usage()]
+        from ragauge.store.replies import sum_usage
 
-    def _check_dimension(self, model_id: str, dimension: int) -> None:
-        stored = self._database.first("vectors", "dimension", model_id=model_id)
-        if stored is not None and stored != dimension:
-            raise InputError(
-                f"model {model_id!r} has vectors of dimension {stored} in {self._database.name}, got {dimension}; "
-                "give another model its own model_id"
-            )
+        return self._database.read(sum_usage)
 
+    def stats(self) -> StoreStats:
+        """What the store holds, in numbers.
 
-def _checked_matrix(model_id: str, texts: Sequence[str], matrix: NDArray[np.floating]) -> NDArray[np.float32]:
-    if matrix.ndim != 2 or len(matrix) != len(texts) or matrix.shape[1] == 0:
-        raise InputError(
-            f"vectors of {model_id!r} must have shape ({len(texts)}, dimension) for {len(texts)} texts, "
-            f"got {matrix.shape}"
-        )
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite and is refused below
-        narrow = np.ascontiguousarray(matrix, dtype=_VECTOR_TYPE)
-    broken = np.flatnonzero(~np.isfinite(narrow).all(axis=1))
-    if broken.size:
-        raise InputError(
-            f"{broken.size} of {len(texts)} vectors of {model_id!r} are not finite, first for {texts[broken[0]]!r:.60}"
-        )
-    return narrow
+        Raises:
+            StoreError: The store cannot be read.
+        """
+        from ragauge.store.stats import store_stats
+
+        return store_stats(self._database)
+
+    def count_rows(self) -> int:
+        """Rows that `verify` looks at, for its progress."""
+        from ragauge.store.verify import count_rows
+
+        return count_rows(self._database)
+
+    def verify(self, *, on_progress: Callable[[int], None] = lambda done: None) -> list[Damage]:
+        """Every row that is not as it was written; [] for a sound store.
+
+        Checked: the database's own structure (SQLite), that each request is the one its key was made of, that JSON can
+        be read, that what a row refers to is there, that labels and vectors are finite numbers and times are times.
+
+        Args:
+            on_progress: Called with the number of rows just checked.
+
+        Raises:
+            StoreError: The store cannot be read at all.
+        """
+        from ragauge.store.verify import find_damage
+
+        return list(find_damage(self._database, on_progress=on_progress))
+
+    def export_replies(self, path: str | Path) -> int:
+        """Writes all replies to a .jsonl or .parquet file, whole or not at all, and returns how many they are.
+
+        What stands beside a secret's name in a request or a reply is written as "[removed]".
+
+        Raises:
+            InputError: Another extension, or the file cannot be written.
+            StoreError: The store cannot be read, or a row is damaged.
+        """
+        from ragauge.store.export import export_replies
+
+        return export_replies(self._database, Path(path))
+
+    def merge(self, other: "Store", *, on_progress: Callable[[int], None] = lambda done: None) -> Merged:
+        """Adds what another store holds and this one does not; the other is only read, and may be damaged.
+
+        Merging twice adds nothing the second time. Where both have a reply to one request this store's stays in use
+        and the other's is kept beside it; of two judgements the later one is in force. Damaged rows are left out and
+        listed, so that merging a damaged store into a new one saves what is sound.
+
+        Args:
+            other: Any store.
+            on_progress: Called with the number of the other's rows just checked.
+
+        Raises:
+            StoreError: One of them cannot be read or written; what was added so far stays, and merging again goes on.
+        """
+        from ragauge.store.merge import merge_databases
+
+        return merge_databases(self._database, other._database, on_progress=on_progress)
 
 
 def _reply_json(reply: Mapping[str, object]) -> str:
     """JSON text; non-finite log-probabilities, which some servers send, are kept as they came."""
     try:
-        return _storable(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))
+        return storable(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))
     except (TypeError, ValueError) as error:
         raise InputError(f"a reply must be a JSON object: {error}") from error
 
 
-def _storable(text: str) -> str:
-    """What a server sent may hold NUL or half a character, which databases refuse; their place is kept visible."""
-    return text.replace("\0", "�").encode("utf-8", "backslashreplace").decode("utf-8")
+def _count(tokens: int | None) -> int | None:
+    return tokens if tokens is not None and 0 <= tokens < MAX_COUNT else None
 
 
 def _distinct(keys: Iterable[str]) -> list[str]:

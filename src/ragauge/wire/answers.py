@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-__all__ = ["MAX_RETRY_AFTER_S", "Failure", "one_line", "read_answer"]
+from ragauge.wire.rate import MAX_HOLD_S
+from ragauge.wire.stream import assembled, is_stream
 
-MAX_RETRY_AFTER_S = 60.0
-"""The longest pause a server can ask for; a longer Retry-After counts as this."""
+__all__ = ["Failure", "one_line", "read_answer", "read_text"]
 
 RETRIED_STATUS = frozenset({408, 409, 425, 429})
 """Besides 5xx."""
@@ -19,34 +19,68 @@ RETRIED_STATUS = frozenset({408, 409, 425, 429})
 ENDPOINT_WIDE_STATUS = frozenset({401, 402, 404, 429})
 """A refusal with one of these says that the next calls will be refused as well; any other may be due to its content."""
 
+OVERLOAD_STATUS = frozenset({429, 503, 529})
+"""Fewer calls at once may help."""
+
 _LINE_LENGTH = 300
+_SECRET_LENGTH = 12
 _RAW_LENGTH = 20_000
 
 
 @dataclass(frozen=True)
 class Failure:
-    """One try that failed: why, in one word and in a sentence, and whether another try may do better."""
+    """One try that failed.
+
+    Attributes:
+        reason: Why, in one word.
+        message: Why, in a sentence.
+        raw: What the server sent.
+        passing: Whether another try may do better.
+        endpoint_wide: Whether the next calls are likely to fail as well.
+        hopeless: Whether they are sure to.
+        unpaid: Whether the model did no work for it.
+        overload: Whether fewer calls at once may help.
+        retry_after_s: The pause that the server asks for.
+    """
 
     reason: str
     message: str
     raw: str = ""
     passing: bool = True
     endpoint_wide: bool = True
+    hopeless: bool = False
+    unpaid: bool = False
+    overload: bool = False
     retry_after_s: float | None = None
 
 
 def read_answer(status: int, headers: Mapping[str, str], content: bytes, key: str) -> dict[str, Any] | Failure:
     """The answer's JSON object, or what was wrong with it; the key, which some servers send back, is taken out."""
     text = content.decode("utf-8", errors="replace")
-    shown = text.replace(key, "[API key]") if key else text
+    shown = _without(key, text)
     if not 200 <= status < 300:
         return _refusal(status, headers, shown)
-    reply = _object_of(text)
+    # A short key is no secret ("EMPTY", "none"), and may be a word of the answer.
+    answer = shown if len(key) >= _SECRET_LENGTH else text
+    reply = assembled(answer) if is_stream(answer) else _object_of(answer)
     if reply is None:
-        return Failure("not_json", f"the answer is no JSON object: {one_line(shown)}", shown[:_RAW_LENGTH])
-    if reply.get("error") and not {"choices", "data"} & reply.keys():
+        what = "a stream that broke off" if is_stream(answer) else "no JSON object"
+        return Failure("not_json", f"the answer is {what}: {one_line(shown)}", shown[:_RAW_LENGTH])
+    if reply.get("error") and not {"choices", "data", "object"} & reply.keys():
         return _refusal(_inner_status(reply["error"]), headers, shown)
     return reply
+
+
+def read_text(status: int, headers: Mapping[str, str], content: bytes, key: str) -> dict[str, Any] | Failure:
+    """`{"text": ..}` with the answer as it is, without the key; or what was wrong with it."""
+    if not 200 <= status < 300:
+        return read_answer(status, headers, content, key)
+    return {"text": _without(key, content.decode("utf-8", errors="replace"))}
+
+
+def _without(key: str, text: str) -> str:
+    """Some servers send the key back; JSON may write its slashes in two ways."""
+    return text.replace(key, "[API key]").replace(key.replace("/", "\\/"), "[API key]") if key else text
 
 
 def _object_of(text: str) -> dict[str, Any] | None:
@@ -69,8 +103,10 @@ def _refusal(status: int, headers: Mapping[str, str], text: str) -> Failure:
     raw = text[:_RAW_LENGTH]
     quota_used_up = status == 429 and "insufficient_quota" in text
     if quota_used_up or (status not in RETRIED_STATUS and status < 500):
-        return Failure("refused", message, raw, passing=False, endpoint_wide=status in ENDPOINT_WIDE_STATUS)
-    return Failure(_reason_of(status), message, raw, retry_after_s=_retry_after(headers))
+        endpoint_wide = status in ENDPOINT_WIDE_STATUS
+        return Failure("refused", message, raw, passing=False, endpoint_wide=endpoint_wide, unpaid=True)
+    overload, wait_s = status in OVERLOAD_STATUS, _retry_after(headers)
+    return Failure(_reason_of(status), message, raw, unpaid=True, overload=overload, retry_after_s=wait_s)
 
 
 def _reason_of(status: int) -> str:
@@ -100,13 +136,13 @@ def _server_message(text: str) -> str:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds from now, 0..MAX_RETRY_AFTER_S; None where the server asks for nothing that can be read."""
+    """Seconds from now, 0..MAX_HOLD_S; None where the server asks for nothing that can be read."""
     asked = headers.get("Retry-After", "").strip()
     try:
         seconds = float(asked)
     except ValueError:
         seconds = _seconds_until(asked)
-    return None if math.isnan(seconds) else min(max(seconds, 0.0), MAX_RETRY_AFTER_S)
+    return None if math.isnan(seconds) else min(max(seconds, 0.0), MAX_HOLD_S)
 
 
 def _seconds_until(date: str) -> float:

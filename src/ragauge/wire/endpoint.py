@@ -21,8 +21,10 @@ class Endpoint:
             header is sent when the variable is not set. "" for none.
         timeout_s: Seconds one try may take, from sending to the last byte.
         max_retries: Tries after the first one, for failures that may pass.
-        concurrency: Calls in flight at once.
+        concurrency: Calls in flight at once, at most: an overloaded server is asked fewer at once for a while.
         backoff_s: Bound of the first pause; the n-th lasts a random time up to `backoff_s * 2**(n-1)`, at most 30 s.
+        rpm: Requests a minute, sent evenly; None = as fast as the server's own headers allow.
+        tpm: Tokens a minute, read and written together; None likewise.
 
     Raises:
         InputError: A value is out of its range, or the URL holds a password.
@@ -34,6 +36,8 @@ class Endpoint:
     max_retries: int = 5
     concurrency: int = 8
     backoff_s: float = 0.5
+    rpm: float | None = None
+    tpm: float | None = None
 
     def __post_init__(self) -> None:
         problems = [*_url_problems(self.base_url), *self._problems()]
@@ -56,6 +60,13 @@ class Endpoint:
             (
                 math.isfinite(self.backoff_s) and self.backoff_s >= 0,
                 f"backoff_s must be a number of seconds, 0 or more, got {self.backoff_s}",
+            ),
+            *(
+                (
+                    limit is None or (math.isfinite(limit) and limit > 0),
+                    f"{name} must be a number a minute above 0, got {limit}",
+                )
+                for name, limit in (("rpm", self.rpm), ("tpm", self.tpm))
             ),
         ]
         return [message for kept, message in rules if not kept]

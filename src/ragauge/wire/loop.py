@@ -39,13 +39,19 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
     with ThreadPoolExecutor(1, thread_name_prefix="ragauge-wire") as thread:
         try:  # Ctrl-C may come as early as inside submit, when the coroutine runs already
-            return _wait(thread.submit(contextvars.copy_context().run, asyncio.run, announced()))
+            return _wait(thread.submit(contextvars.copy_context().run, _alone, announced()))
         finally:
             left.set()
             if started.done():
                 loop, task = started.result()
                 with suppress(RuntimeError):  # the loop has ended in the meantime: nothing is left to cancel
                     loop.call_soon_threadsafe(task.cancel)
+
+
+def _alone(coroutine: Coroutine[Any, Any, T]) -> T:
+    """On a loop that is made and closed here; packages that patch `asyncio.run` have no say in it."""
+    with asyncio.Runner() as runner:
+        return runner.run(coroutine)
 
 
 def _wait(result: "Future[T]") -> T:

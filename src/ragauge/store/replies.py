@@ -1,0 +1,155 @@
+"""Replies in the tables: the first to a request is used, later ones are kept beside it."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, func, select, union_all
+
+from ragauge.errors import StoreError
+from ragauge.store.database import batches, id_of, insert_new
+from ragauge.store.keys import KEY_VERSION, key_bytes, key_text, text_hash
+from ragauge.store.packing import unpack
+from ragauge.store.records import StoredReply, Usage
+from ragauge.store.tables import later_replies, replies, sources
+
+__all__ = [
+    "SOURCE",
+    "Added",
+    "NewReply",
+    "Source",
+    "add_replies",
+    "find_known",
+    "find_replies",
+    "named_sources",
+    "reply_problem",
+    "sum_usage",
+]
+
+Source = tuple[str, str, str, str]
+
+SOURCE = ("kind", "model", "endpoint", "prompt_id")
+"""The columns of a source, in the order of `NewReply.source`."""
+
+_MEASURED = ("prompt_tokens", "completion_tokens", "latency_s", "created_at", "cost_usd")
+"""The last columns of `StoredReply`, in its order."""
+
+
+@dataclass(frozen=True)
+class NewReply:
+    """A reply on its way into the tables: its source, and the columns of `tables.replies` without id and source."""
+
+    source: Source
+    columns: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Added:
+    """How many replies were first to their request, and how many came later and were kept beside the first."""
+
+    first: int
+    later: int
+
+
+def add_replies(connection: Connection, new: Sequence[NewReply]) -> Added:
+    """Appends the replies; one that is there already, word for word, is not appended again."""
+    ids = {
+        source: id_of(connection, sources, dict(zip(SOURCE, source, strict=True)))
+        for source in dict.fromkeys(reply.source for reply in new)
+    }
+    rows = [{**reply.columns, "source_id": ids[reply.source]} for reply in new]
+    first = insert_new(connection, replies, rows)
+    return Added(first, 0 if first == len(rows) else _keep_later(connection, rows))
+
+
+def _keep_later(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> int:
+    used: dict[bytes, bytes] = {}
+    for batch in batches([row["key"] for row in rows]):
+        found = select(replies.c.key, replies.c.reply).where(replies.c.key.in_(batch))
+        used.update((bytes(key), bytes(reply)) for key, reply in connection.execute(found))
+    later = [row for row in rows if not _same(used[row["key"]], row["reply"])]
+    return insert_new(connection, later_replies, [{**row, "digest": text_hash(unpack(row["reply"]))} for row in later])
+
+
+def _same(one: bytes, other: bytes) -> bool:
+    """Whether two packed texts are one; another zlib may pack one text into other bytes."""
+    if one == other:
+        return True
+    try:
+        return unpack(one) == unpack(other)
+    except StoreError:
+        return False
+
+
+def find_replies(connection: Connection, keys: Sequence[str]) -> list[StoredReply]:
+    """The first replies to these requests."""
+    source_of = named_sources(connection)
+    columns = (replies.c.key, replies.c.source_id, replies.c.reply, *(replies.c[name] for name in _MEASURED))
+    statement = select(*columns)
+    return [
+        _stored(key, source_of[source_id], reply, measured)
+        for batch in batches([key_bytes(key) for key in keys])
+        for key, source_id, reply, *measured in connection.execute(statement.where(replies.c.key.in_(batch)))
+    ]
+
+
+def named_sources(connection: Connection) -> dict[int, Source]:
+    """Id -> source."""
+    rows = connection.execute(select(sources.c.id, *(sources.c[name] for name in SOURCE)))
+    return {row.id: (row.kind, row.model, row.endpoint, row.prompt_id) for row in rows}
+
+
+def find_known(connection: Connection, keys: Sequence[bytes]) -> set[bytes]:
+    """The keys that have a reply."""
+    statement = select(replies.c.key)
+    return {
+        bytes(key) for batch in batches(keys) for key in connection.scalars(statement.where(replies.c.key.in_(batch)))
+    }
+
+
+def _stored(packed_key: bytes, source: Source, reply: bytes, measured: Sequence[Any]) -> StoredReply:
+    key = key_text(packed_key)
+    try:
+        text = unpack(reply)
+    except StoreError as error:
+        raise StoreError(
+            f"the reply {key} in the store is damaged: it {error}; see what else is with: ragauge store verify, and "
+            "copy what is sound to a new store with: ragauge store merge"
+        ) from error
+    return StoredReply(key, *source, text, *measured)
+
+
+def reply_problem(key: bytes, request: bytes, reply: bytes) -> str | None:
+    """What is wrong with a stored reply, in words that follow "the row"; None when it is sound."""
+    try:
+        request_text, reply_text = unpack(request), unpack(reply)
+    except StoreError as error:
+        return str(error)
+    if key_text(key) != f"{KEY_VERSION}:{text_hash(request_text)}":
+        return "its request is not the one its key was made of"
+    try:
+        values = (json.loads(request_text), json.loads(reply_text))
+    except ValueError as error:
+        return f"its JSON cannot be read ({error})"
+    return None if all(isinstance(value, dict) for value in values) else "its JSON is no object"
+
+
+def sum_usage(connection: Connection) -> list[Usage]:
+    """Usage a source, over all replies that were paid for."""
+    names = ("source_id", "prompt_tokens", "completion_tokens", "latency_s", "cost_usd", "created_at")
+    paid = union_all(*(select(*(table.c[name] for name in names)) for table in (replies, later_replies))).subquery()
+    by = tuple(sources.c[name] for name in SOURCE)
+    sums = (
+        func.count(),
+        func.sum(paid.c.prompt_tokens),
+        func.sum(paid.c.completion_tokens),
+        func.count() - func.count(paid.c.prompt_tokens),
+        func.sum(paid.c.latency_s),
+        func.sum(paid.c.cost_usd),
+        func.count() - func.count(paid.c.cost_usd),
+        func.min(paid.c.created_at),
+        func.max(paid.c.created_at),
+    )  # in the order of Usage's fields
+    statement = select(*by, *sums).join(paid, paid.c.source_id == sources.c.id).group_by(*by).order_by(*by)
+    return [Usage(*row) for row in connection.execute(statement)]
