@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.policy_options import policies_of, policy_options
+from ragauge.cli.given import read_given
+from ragauge.cli.policy_options import policy_options
 from ragauge.cli.reading import input_format_option, labels_option, nothing_judged, refuse_designs
-from ragauge.cli.score import default_measures, parse_all, read_files, resolved, together
 from ragauge.cli.terminal import (
     TABLE_FILE,
     OutFile,
@@ -92,26 +92,14 @@ def compare_command(
       ragauge compare bm25.run dense.run --labels qrels.txt -m P@10
       ragauge compare labelled_a.jsonl labelled_b.jsonl --html compare.html
     """
-    from ragauge.io import read_clusters, read_labels, write_table
-    from ragauge.measures import as_trec_eval
+    from ragauge.io import read_clusters, write_table
     from ragauge.quality.compare import compare_systems, comparison_warnings
-    from ragauge.quality.evaluate import labels_are_probabilities
     from ragauge.quality.systems import judge_systems
 
-    policies = policies_of(chosen)
-    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
-    for reading in readings:
-        note(str(reading), quiet=quiet)
     refuse_designs(rankings, labels)
-    policies, table = resolved(policies, readings, chosen["ties"]), together(readings)
-    known = read_labels(labels) if labels else None
-    if rel is None and labels_are_probabilities(table if known is None else known):
-        rel = 0.5
-        note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
-    measures = parse_all(names or default_measures(table), rel=rel)
-    if chosen["compat"]:
-        measures = [as_trec_eval(measure) for measure in measures]
-    systems = judge_systems(table, known, policies, rel=1.0 if rel is None else rel)
+    given = read_given(rankings, labels, rel, input_format, chosen, quiet=quiet)
+    measures = given.measures(names, compat=chosen["compat"])
+    systems = judge_systems(given.table, given.labels, given.policies, rel=given.threshold)
     if told := nothing_judged(systems.judged, rankings[0], labels):
         note(f"Warning: {told}", quiet=quiet)
     found = compare_systems(

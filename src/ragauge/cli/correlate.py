@@ -11,6 +11,8 @@ from ragauge.cli.correlation_table import echo_correlations, legend
 from ragauge.cli.terminal import TABLE_FILE, OutFile, bars, note, quiet_option, write_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from ragauge.study.segments import By
 
 COEFFICIENTS = ("spearman", "pearson", "tau_b", "tau_c", "gamma", "somers_yx", "somers_xy")
@@ -112,14 +114,8 @@ def correlate_command(
         note(f"Table: {out}", quiet=quiet)
     met = None
     if contest or html or charts:
-        from ragauge.study import contest as hold_contest
-
         one = "spearman" if coefficient == "all" else coefficient
-        with ExitStack() as stack:
-            progress = _progress(stack, quiet=quiet)
-            met = hold_contest(
-                rows, by=by, coefficient=one, against=against, level=level, seed=seed, on_progress=progress
-            )
+        met = _contest(rows, quiet=quiet, by=by, coefficient=one, against=against, level=level, seed=seed)
     if html:
         from ragauge.report import study_report
 
@@ -135,6 +131,13 @@ def correlate_command(
     echo_correlations(found, coefficient=coefficient, format=format, level=level, contest=shown)
     if format == "table" and not quiet:
         note(legend(found, level=level, held_out=held_out))
+
+
+def _contest(rows: "pa.Table", *, quiet: bool, **options: Any) -> "pa.Table":
+    from ragauge.study import contest
+
+    with ExitStack() as stack:
+        return contest(rows, on_progress=_progress(stack, quiet=quiet), **options)
 
 
 def _progress(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], None]:

@@ -137,7 +137,8 @@ def score_designed(
     """
     from dataclasses import asdict
 
-    from ragauge.cli.score import csv_rows, parse_all, short_rows
+    from ragauge.cli.given import parse_all
+    from ragauge.cli.score import csv_rows, short_rows
     from ragauge.io import read_drawn
     from ragauge.quality.designed import DESIGNS as TITLES
     from ragauge.quality.designed import estimate_by_design

@@ -53,7 +53,7 @@ def plan_labels_command(
     """
     import pyarrow.compute as pc
 
-    from ragauge.cli.score import read_files, together
+    from ragauge.cli.given import read_files, together
     from ragauge.io import write_label_plan
     from ragauge.quality.label_plan import NEAR, estimator_of, plan_labels
 

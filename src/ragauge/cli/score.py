@@ -1,34 +1,27 @@
 """`ragauge score`: rankings and labels in, one row a measure out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from math import isnan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ragauge.cli.design_options import score_designed
-from ragauge.cli.policy_options import policies_of, policy_options
+from ragauge.cli.given import Given, read_given
+from ragauge.cli.policy_options import policy_options
 from ragauge.cli.reading import input_format_option, labels_option, nothing_judged, refuse_designs
-from ragauge.cli.relevant_options import OWN_LISTS, count_lines, planned_labels, relevant_options, uses_own_lists
+from ragauge.cli.relevant_options import OWN_LISTS, count_lines, relevant_options, uses_own_lists
 from ragauge.cli.terminal import TABLE_FILE, OutFile, echo_json, echo_records, note, quiet_option, write_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from ragauge.io import Reading
-    from ragauge.measures import Measure, Policies
+    from ragauge.measures import Measure
     from ragauge.quality.counted import Counted
     from ragauge.quality.evaluate import Assessment
     from ragauge.results import Estimate, RelevantCount
 
     Counts = Mapping[tuple[str, str], RelevantCount]
-
-DEFAULT_MEASURES = ("T@{k}", "P@{k}", "n_p@{k}", "nDCG(ideal=retrieved)@{k}", "Judged@{k}")
-"""What is printed without -m, at K = the longest ranking, at most 10."""
-
-COUNTED_MEASURES = ("R@{k}", "F@{k}", "nDCG(gain=binary)@{k}")
 
 TIES = {
     "trec": "they go by document id, last first, as in trec_eval",
@@ -80,18 +73,14 @@ def score_command(
     """
     from ragauge.io import write_table
 
-    given = _given(rankings, labels, rel, input_format, chosen, quiet=quiet)
+    given = read_given(rankings, labels, rel, input_format, chosen, quiet=quiet)
     if labels is None and _is_designed(rankings):
         asked = {"--per-query": per_query, "--html": html, "--unjudged": chosen["unjudged"]}
         asked |= {"--compat": chosen["compat"], "--relevant-count": chosen["relevant_count"]}
         refused = {option: value is not None for option, value in asked.items()}
         score_designed(given.table, rankings[0], names, rel=given.rel, level=level, format=format, refused=refused)
         return
-    measures = parse_all(names or default_measures(given.table, counted=chosen["relevant_count"]), rel=given.rel)
-    if chosen["compat"]:
-        from ragauge.measures import as_trec_eval
-
-        measures = [as_trec_eval(measure) for measure in measures]
+    measures = given.measures(names, counted=chosen["relevant_count"], compat=chosen["compat"])
     counted = _assessed(given, measures, chosen, max_label=max_label, level=level)
     found, counts = counted.assessment, counted.records
     if told := nothing_judged(found.prepared.judged, rankings[0], labels):
@@ -107,47 +96,6 @@ def score_command(
     _echo(found, format, counts)
 
 
-@dataclass(frozen=True)
-class _Given:
-    """What the files hold, and how the options say to take it."""
-
-    table: "pa.Table"
-    labels: "pa.Table | None"
-    plan: "pa.Table | None"
-    policies: "Policies"
-    rel: float | None
-
-    @property
-    def threshold(self) -> float:
-        return 1.0 if self.rel is None else self.rel
-
-
-def _given(
-    rankings: Sequence[Path],
-    labels: Path | None,
-    rel: float | None,
-    input_format: str | None,
-    chosen: Mapping[str, Any],
-    *,
-    quiet: bool,
-) -> _Given:
-    from ragauge.io import read_labels
-    from ragauge.quality.evaluate import labels_are_probabilities
-    from ragauge.quality.relevant import labels_of_plan
-
-    policies = policies_of(chosen)
-    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
-    for reading in readings:
-        note(str(reading), quiet=quiet)
-    table = together(readings)
-    plan = planned_labels(chosen, labels)
-    known = read_labels(labels) if labels else None if plan is None else labels_of_plan(plan)
-    if rel is None and labels_are_probabilities(table if known is None else known):
-        rel = 0.5
-        note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
-    return _Given(table, known, plan, resolved(policies, readings, chosen["ties"]), rel)
-
-
 def _is_designed(rankings: Sequence[Path]) -> bool:
     """Whether a design drew the labels inside the one file; several such files are refused."""
     from ragauge.io import design_of_file
@@ -158,7 +106,7 @@ def _is_designed(rankings: Sequence[Path]) -> bool:
 
 
 def _assessed(
-    given: _Given, measures: Sequence["Measure"], chosen: Mapping[str, Any], *, max_label: float | None, level: float
+    given: Given, measures: Sequence["Measure"], chosen: Mapping[str, Any], *, max_label: float | None, level: float
 ) -> "Counted":
     """By known labels, or with an estimated number of relevant documents."""
     from ragauge.quality.counted import Counted, assess_counted
@@ -169,50 +117,6 @@ def _assessed(
         return assess_counted(given.table, given.labels, measures, given.policies, level=level, **options)
     options = {"rel": given.threshold, "max_label": max_label, "level": level}
     return Counted(assess(given.table, given.labels, measures, given.policies, **options))
-
-
-def default_measures(rankings: "pa.Table", *, counted: str | None = None) -> list[str]:
-    """The measures printed without -m; with an estimated number of relevant documents, also those that need it."""
-    import pyarrow.compute as pc
-
-    longest = pc.max(pc.list_value_length(rankings.column("doc_ids"))).as_py() or 10
-    names = (*DEFAULT_MEASURES, *(COUNTED_MEASURES if counted else ()))
-    return [name.format(k=max(1, min(10, longest))) for name in names]
-
-
-def parse_all(names: Sequence[str], *, rel: float | None) -> list["Measure"]:
-    """The measures, with `rel` as the threshold of those that have one and were written without it."""
-    from ragauge.measures import parse_measure
-    from ragauge.quality.evaluate import at_level
-
-    measures = [parse_measure(name) for name in names]
-    return list(dict.fromkeys(measures if rel is None else [at_level(measure, rel) for measure in measures]))
-
-
-def read_files(paths: Sequence[Path], format: str | None, ties: str | None, duplicates: str) -> list["Reading"]:
-    """The rankings of each file, a TREC run in the order of its lines where --ties input asks for it."""
-    from ragauge.io import scan_rankings
-
-    keep: Literal["error", "keep"] = "error" if duplicates == "error" else "keep"
-    order: Literal["input", "trec"] = "input" if ties == "input" else "trec"
-    return [scan_rankings(path, format=format, duplicates=keep, order=order) for path in paths]
-
-
-def together(readings: Sequence["Reading"]) -> "pa.Table":
-    """One table; runs that go by the same name in two files are told apart."""
-    if len(readings) == 1:
-        return readings[0].table
-    from ragauge.quality.systems import named_apart
-
-    return named_apart([(reading.source, reading.table) for reading in readings])
-
-
-def resolved(policies: "Policies", readings: Sequence["Reading"], ties: str | None) -> "Policies":
-    """Without --ties, TREC runs go by trec_eval's order and files of other kinds by their own."""
-    from ragauge.io.ours import TREC_RUN
-
-    all_trec = all(reading.title == TREC_RUN for reading in readings)
-    return replace(policies, ties="trec") if ties is None and all_trec else policies
 
 
 def _write_report(path: Path, files: Sequence[Path], found: "Assessment", rel: float, notes: Sequence[str]) -> None:

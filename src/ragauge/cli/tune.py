@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.given import parse_all
 from ragauge.cli.reading import check_judged, labels_option, read_noted, reading_options
-from ragauge.cli.score import parse_all
 from ragauge.cli.terminal import OutFile, echo_json, echo_records, note, quiet_option, seed_option, write_text
 
 if TYPE_CHECKING:
