@@ -197,7 +197,7 @@ def test_runs_of_one_file_keep_their_order_and_rows():
     assert named_apart([("x.run", both)]).equals(both)
 
 
-DATA = Path(__file__).parents[1].parent / "shared/data/trecdl-2019-passage"
+DATA = Path(__file__).parents[2].parent / "shared/data/trecdl-2019-passage"
 
 
 @pytest.mark.data
