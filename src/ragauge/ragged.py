@@ -24,6 +24,7 @@ __all__ = [
     "from_labels",
     "head",
     "known",
+    "parts",
     "positions",
     "row_ids",
     "segment_cumsum",
@@ -184,6 +185,15 @@ def blocks(offsets: Ints, *, size: int = _AT_ONCE) -> Iterator[slice]:
         last = min(max(last, first + 1), first + size, n_rows)
         yield slice(first, last)
         first = last
+
+
+def parts(sizes: Ints, *, most: int) -> Iterator[slice]:
+    """Runs of items whose sizes add to at most `most`; an item above that is a run of its own.
+
+    >>> [(part.start, part.stop) for part in parts(np.array([3, 4, 9, 1]), most=8)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    return blocks(_offsets_of(sizes), size=most)
 
 
 def row_ids(offsets: Ints) -> Ints:

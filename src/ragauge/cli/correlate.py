@@ -89,6 +89,7 @@ def correlate_command(
       ragauge correlate graded.parquet --html report.html --charts figures
     """
     from ragauge.io import write_table
+    from ragauge.study import contest as hold_contest
     from ragauge.study import correlate
 
     if against and not (contest or html or charts):
@@ -97,25 +98,24 @@ def correlate_command(
         raise click.UsageError("--contest goes with --format table or json")
     rows = _rows(graded, whole=bool(html or charts or contest))
     names = COEFFICIENTS if coefficient == "all" else dict.fromkeys((*ALWAYS, coefficient))
-    with ExitStack() as stack:
-        found = correlate(
-            rows,
-            by=by,
-            alphas=alphas,
-            coefficients=tuple(names),
-            level=level,
-            bootstrap=bootstrap,
-            held_out=held_out,
-            seed=seed,
-            on_progress=_progress(stack, quiet=quiet or not bootstrap),
-        )
+    options = {"by": by, "level": level, "seed": seed}
+    found = _with_bar(
+        correlate,
+        rows,
+        quiet=quiet or not bootstrap,
+        alphas=alphas,
+        coefficients=tuple(names),
+        bootstrap=bootstrap,
+        held_out=held_out,
+        **options,
+    )
     if out:
         write_table(found, out)
         note(f"Table: {out}", quiet=quiet)
     met = None
     if contest or html or charts:
         one = "spearman" if coefficient == "all" else coefficient
-        met = _contest(rows, quiet=quiet, by=by, coefficient=one, against=against, level=level, seed=seed)
+        met = _with_bar(hold_contest, rows, quiet=quiet, coefficient=one, against=against, **options)
     if html:
         from ragauge.report import study_report
 
@@ -133,11 +133,10 @@ def correlate_command(
         note(legend(found, level=level, held_out=held_out))
 
 
-def _contest(rows: "pa.Table", *, quiet: bool, **options: Any) -> "pa.Table":
-    from ragauge.study import contest
-
+def _with_bar(work: "Callable[..., pa.Table]", rows: Any, *, quiet: bool, **options: Any) -> "pa.Table":
+    """What `work` makes of the rows, with its progress shown."""
     with ExitStack() as stack:
-        return contest(rows, on_progress=_progress(stack, quiet=quiet), **options)
+        return work(rows, on_progress=_progress(stack, quiet=quiet), **options)
 
 
 def _progress(stack: ExitStack, *, quiet: bool) -> Callable[[int, int], None]:

@@ -16,7 +16,6 @@ better ideal). Which labellings are the extreme ones:
 For R: the highest has all unjudged documents of the top K positive and none below, the lowest none above and all below.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import inf
 
@@ -25,7 +24,7 @@ import numpy.typing as npt
 
 from ragauge.measures.best_ndcg import best_ndcg
 from ragauge.measures.measure import Measure
-from ragauge.ragged import Ragged, head, positions, segment_cumsum, segment_sum, take_rows
+from ragauge.ragged import Ragged, head, parts, positions, segment_cumsum, segment_sum, take_rows
 
 __all__ = ["Bounds", "has_bounds", "label_bounds"]
 
@@ -78,11 +77,11 @@ def label_bounds(labels: Ragged, pool: Ragged, measure: Measure, *, max_label: f
     rows = np.flatnonzero(n_unjudged)
     top = _top_label(measure, max_label)
     size = (n_unjudged[rows] + 1) * (labels.lengths[rows] + pool.lengths[rows] + n_unjudged[rows])
-    for part in _chunks(size):
+    for part in parts(size, most=_CHUNK):
         some = rows[part]
         low[some], high[some] = _extremes(take_rows(labels, some), take_rows(pool, some), measure, top)
     if measure.name == "nDCG" and rows.size:
-        for part in _chunks(size):
+        for part in parts(size, most=_CHUNK):
             some = rows[part]
             best = best_ndcg(take_rows(labels, some), take_rows(pool, some), measure, top=top, start=high[some])
             high[some] = np.fmax(high[some], best)
@@ -95,14 +94,6 @@ def _top_label(measure: Measure, max_label: float) -> float:
         return 1.0
     own = float(values["max_label"]) if "max_label" in values else max_label
     return max(own, float(values["rel"])) if measure.uses_rel else own
-
-
-def _chunks(sizes: Ints) -> Iterator[slice]:
-    """Consecutive parts whose sizes add to about `_CHUNK`."""
-    number = np.cumsum(sizes) // _CHUNK
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(sizes)]])
-    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        yield slice(start, stop)
 
 
 def _extremes(labels: Ragged, pool: Ragged, measure: Measure, top: float) -> tuple[Floats, Floats]:

@@ -15,7 +15,7 @@ Source: McSherry, Najork, "Computing information retrieval performance measures 
 scores", ECIR (2008), doi:10.1007/978-3-540-78646-7_38.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +25,7 @@ from ragauge.measures.counts import n_relevant
 from ragauge.measures.measure import Measure
 from ragauge.measures.orders import Block, Way, orders, splits
 from ragauge.measures.ties import mixed_blocks, order_matters, tied_blocks
-from ragauge.ragged import Ragged, positions, segment_sum, take_rows
+from ragauge.ragged import Ragged, parts, positions, segment_sum, take_rows
 
 __all__ = ["expected_values"]
 
@@ -104,21 +104,13 @@ def _mean_over_rotations(tied: _Tied) -> Floats:
     row = np.searchsorted(labels.offsets, block, side="right") - 1
     mean = base.copy()
     copied = np.minimum(labels.lengths[row], tied.depth) + tied.pool.lengths[row]
-    for part in _chunks(((size - 1) * copied).astype(np.int64)):
+    for part in parts(((size - 1) * copied).astype(np.int64), most=_CHUNK):
         copies = np.repeat(np.arange(len(block))[part], size[part] - 1)
         shift = 1 + positions(np.concatenate([[0], np.cumsum(size[part] - 1)]))
         rotated = _rotated(labels, row[copies], block[copies], size[copies], shift, tied.depth)
         values = tied.measure.values(rotated, take_rows(tied.pool, row[copies]))
         mean += np.bincount(row[copies], (values - base[row[copies]]) / size[copies], minlength=len(mean))
     return mean
-
-
-def _chunks(sizes: Ints) -> Iterator[slice]:
-    """Consecutive parts whose sizes add to about `_CHUNK`."""
-    number = np.cumsum(sizes) // _CHUNK
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(number)) + 1, [len(sizes)]])
-    for start, stop in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
-        yield slice(start, stop)
 
 
 def _rotated(labels: Ragged, row: Ints, block: Ints, size: Ints, shift: Ints, depth: int) -> Ragged:

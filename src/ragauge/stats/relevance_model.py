@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from ragauge.errors import InputError
 from ragauge.stats.intervals import Labels, cluster_codes
+from ragauge.stats.roc import discrimination
 
 __all__ = ["MAX_CALIBRATION_ERROR", "MIN_AUC", "MIN_MODEL_QUERIES", "RelevanceModel", "fit_relevance", "rank_features"]
 
@@ -108,7 +109,8 @@ def fit_relevance(
     for part in range(n_folds):
         held_out[fold == part] = _expit(design[fold == part] @ _fit(design[fold != part], y[fold != part]))
     weights = tuple(float(weight) for weight in _fit(design, y))
-    return RelevanceModel(weights, _auc(held_out, y), _calibration_error(held_out, y), n_queries)
+    auc = discrimination(np.round(held_out, 12), y).auc  # the rounding merges ties that differ in the last bit
+    return RelevanceModel(weights, auc, _calibration_error(held_out, y), n_queries)
 
 
 def _design(x: Floats) -> Floats:
@@ -129,18 +131,6 @@ def _fit(design: Floats, y: Floats) -> Floats:
         if np.abs(step).max() < 1e-9:
             break
     return weights
-
-
-def _auc(p: Floats, y: Floats) -> float:
-    """Mann and Whitney's U over the pairs: from mid-ranks."""
-    from scipy.stats import rankdata  # here, because `import ragauge` must stay quick
-
-    n_1 = int(y.sum())
-    n_0 = len(y) - n_1
-    if not n_0 or not n_1:
-        return float("nan")
-    ranks = rankdata(np.round(p, 12))
-    return float((ranks[y == 1].sum() - n_1 * (n_1 + 1) / 2) / (n_0 * n_1))
 
 
 def _calibration_error(p: Floats, y: Floats) -> float:
