@@ -9,16 +9,15 @@ each. Prints Markdown.
 """
 
 import argparse
-import gzip
-import json
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+from markdown_page import lines, table, title
 
 from ragauge.results import Estimate
 from ragauge.retrieval.bm25 import BM25
@@ -283,22 +282,6 @@ def top(folder: Path, rel: float, depth: int) -> tuple[Floats, Floats]:
         ]
     )
     return y.astype(np.float64), np.take_along_axis(scores, order, axis=1)
-
-
-def lines(path: Path) -> Iterator[dict[str, str]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        yield from (json.loads(line) for line in file)
-
-
-def title(name: str, what: str) -> None:
-    print(f"### {name}\n\n{what}\n")
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    print("| " + " | ".join(header) + " |\n|" + "---|" * len(header))
-    for row in rows:
-        print("| " + " | ".join(map(str, row)) + " |")
-    print(flush=True)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ Markdown.
 """
 
 import argparse
-import gzip
-import json
 import sys
 import tempfile
 import time
@@ -24,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from markdown_page import lines, table, title
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import svds
 
@@ -480,22 +479,6 @@ def passages(folder: Path) -> list[Ranked]:
         total = np.array([totals[query_id] for query_id in query_ids], dtype=np.float64)
         found.append(Ranked(f"TREC DL 19-20, {run.split('.')[1][:6]}", y, doc, total, np.zeros(0)))
     return found
-
-
-def lines(path: Path) -> Iterator[dict[str, str]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        yield from (json.loads(line) for line in file)
-
-
-def title(name: str, what: str) -> None:
-    print(f"### {name}\n\n{what}\n")
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    print("| " + " | ".join(header) + " |\n|" + "---|" * len(header))
-    for row in rows:
-        print("| " + " | ".join(map(str, row)) + " |")
-    print(flush=True)
 
 
 if __name__ == "__main__":
