@@ -12,9 +12,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 DELAY_S = 0.2
 RUNS = ((16, 480), (200, 10_000))
@@ -45,8 +48,13 @@ REPLY = {
     ],
     "usage": {"prompt_tokens": 120, "completion_tokens": 1, "total_tokens": 121},
 }
-BODY = json.dumps(REPLY).encode()
-ANSWER = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(BODY), BODY)
+
+
+def http(body: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+ANSWER = http(json.dumps(REPLY).encode())
 
 
 class Stub(asyncio.Protocol):
@@ -63,34 +71,45 @@ class Stub(asyncio.Protocol):
         length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
         if len(body) >= length:
             self.buffer = body[length:]
-            asyncio.get_running_loop().call_later(DELAY_S, self.answer)
+            asyncio.get_running_loop().call_later(DELAY_S, self.answer, body[:length])
 
-    def answer(self) -> None:
+    def answer(self, request: bytes) -> None:
         if not self.transport.is_closing():
-            self.transport.write(ANSWER)
+            self.transport.write(self.reply(request))
+
+    def reply(self, request: bytes) -> bytes:
+        return ANSWER
 
 
-async def serve() -> None:
-    server = await asyncio.get_running_loop().create_server(Stub, "127.0.0.1", 0, backlog=512)
+async def serve(protocol: type[Stub] = Stub) -> None:
+    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, backlog=512)
     print(server.sockets[0].getsockname()[1], flush=True)
     await server.serve_forever()
 
 
-def rankings(n: int) -> pa.Table:
-    """Queries with ten documents of 600 characters each."""
+def questions(n: int) -> Iterator[tuple[str, list[str]]]:
+    """Queries with ten documents of 600 characters each, `n` documents in all."""
+    for q in range(n // 10):
+        yield f"what is known about subject {q}", [f"passage {q}-{d} " + "about a subject " * 37 for d in range(10)]
+
+
+def rankings(n: int) -> "pa.Table":
+    """The questions as `schema.RANKINGS`."""
+    import pyarrow as pa
+
     from ragauge.schema import RANKINGS
 
     rows = [
         {
             "query_id": f"q{q}",
-            "query": f"what is known about subject {q}",
+            "query": query,
             "run": "r",
             "doc_ids": [f"d{q}-{d}" for d in range(10)],
-            "texts": [f"passage {q}-{d} " + "about a subject " * 37 for d in range(10)],
+            "texts": texts,
             "scores": [None] * 10,
             "labels": [None] * 10,
         }
-        for q in range(n // 10)
+        for q, (query, texts) in enumerate(questions(n))
     ]
     return pa.Table.from_pylist(rows, schema=RANKINGS)
 
