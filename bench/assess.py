@@ -1,20 +1,23 @@
 """How long a user waits for one ranking to be judged: K calls at once, one batched call, and stopping early.
 
     python bench/assess.py
+    python bench/assess.py --local 1.5b
 
 The model is a stub in a process of its own that answers after a delay with jitter: its median times a lognormal factor
-(sigma 0.35) that depends on nothing but the request, and for a batched call 20 ms more a document. Prints a table.
+(sigma 0.35) that depends on nothing but the request, and for a batched call 20 ms more a document. With --local it is
+ragauge's local model, asked by one user about rankings of the packaged sample. Prints a table.
 """
 
 import argparse
 import asyncio
 import hashlib
+import itertools
 import json
 import math
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -22,7 +25,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ragauge.llm import Judge, LiveAssessment, LiveJudge, Model
+from ragauge import sample
+from ragauge.llm import Judge, LiveAssessment, LiveJudge, LocalServer, Model, fetch
+from ragauge.retrieval import rank_collection, retriever
 from ragauge.store import Store
 from ragauge.wire import Endpoint
 
@@ -32,6 +37,7 @@ STREAMS = 5
 IN_FLIGHT = 32
 RANKINGS = {0.05: 100, 0.2: 50, 0.8: 25}
 DEPTHS = (5, 10, 20)
+LOCAL_RANKINGS = 3
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,33 @@ async def measured(url: str, way: Way, k: int, n: int) -> str:
     p50, p95 = np.percentile([1000 * one.elapsed_s for one in found], [50, 95])
     asked = [sum(label.status != "not asked" for label in one.labels) for one in found]
     return f"{p50:.0f} {p95:5.0f}    {1 if way.batched else np.mean(asked):4.1f} "
+
+
+def main_local(size: Literal["1.5b", "0.5b"]) -> None:
+    """Rankings by BM25, another one each time, so that no way finds the server's memory of the last one's."""
+    queries, corpus = sample.queries(), sample.corpus()
+    ranked = rank_collection(retriever("bm25"), queries, corpus, top=max(DEPTHS)).to_pylist()
+    rankings = itertools.cycle([row for row in ranked if len(row["texts"]) == max(DEPTHS)])
+    print(f"local model {size}, {os.cpu_count()} cores; {LOCAL_RANKINGS} rankings a row, the first not counted\n")
+    print(f"{'way':26}{'K':>4}{'median s':>10}{'longest':>9}{'calls':>8}{'tokens read':>13}")
+    with LocalServer(fetch(size)) as server:
+        model = Model(server.name, Endpoint(server.base_url, concurrency=1, timeout_s=600), identity=server.identity)
+        for way in WAYS:
+            for k in DEPTHS:
+                print(local_row(model, way, k, [next(rankings) for _ in range(LOCAL_RANKINGS + 1)]), flush=True)
+
+
+def local_row(model: Model, way: Way, k: int, rankings: Sequence[Mapping[str, Any]]) -> str:
+    with Store.open("sqlite://") as store:
+        with LiveJudge(model, store, judge=Judge(batch_size=k if way.batched else 1)) as judge:
+            found = [
+                judge.assess_now(row["query"], row["texts"][:k], deadline_s=600, within=way.within, prefer=way.prefer)
+                for row in rankings
+            ][1:]
+        read = sum(usage.prompt_tokens or 0 for usage in store.usage()) / len(rankings)
+    waits = [one.elapsed_s for one in found]
+    calls = 1 if way.batched else np.mean([sum(label.status != "not asked" for label in one.labels) for one in found])
+    return f"{way.name:26}{k:>4}{np.median(waits):>10.1f}{max(waits):>9.1f}{calls:>8.1f}{read:>13.0f}"
 
 
 async def waits(url: str, way: Way, k: int, n: int, stream: int) -> list[LiveAssessment]:
@@ -140,5 +173,9 @@ def reply(text: str) -> dict[str, object]:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--serve", type=float, metavar="SECONDS", help=argparse.SUPPRESS)
+    parser.add_argument("--local", choices=["1.5b", "0.5b"], help="measure ragauge's local model instead of the stub")
     options = parser.parse_args()
-    main() if options.serve is None else serve(options.serve)
+    if options.local:
+        main_local(options.local)
+    else:
+        main() if options.serve is None else serve(options.serve)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 
 @pytest.fixture
@@ -17,8 +17,17 @@ def path(tmp_path: Path) -> Path:
     with Store.open(path) as store:
         for n, prompt_id in enumerate(("label/1", "label/1", "answer/1")):
             request = {"model": "gpt-4o-mini", "endpoint": "http://host/v1", "prompt_id": prompt_id, "n": n}
-            store.put_reply(
-                request_key(request), request=request, reply={"n": n}, latency_s=0.5, prompt_tokens=100, cost_usd=0.25
+            store.put_replies(
+                [
+                    FinishedCall(
+                        request_key(request),
+                        request=request,
+                        reply={"n": n},
+                        latency_s=0.5,
+                        prompt_tokens=100,
+                        cost_usd=0.25,
+                    )
+                ]
             )
         store.put_failure("r1:x", "timeout", "")
     (tmp_path / "people.qrels").write_text("q1 0 d1 2\nq1 0 d2 0\n")

@@ -268,6 +268,6 @@ def test_a_request_that_holds_a_key_is_refused_before_it_is_sent() -> None:
     with ScriptedModel() as server, Store.open("sqlite://") as store:
         model = Model("m", Endpoint(server.base_url), {"api_key": SECRET})
         with pytest.raises(InputError) as caught:
-            ask_all([Request("test/1", ({"role": "user", "content": "a"},))], model=model, store=store)
+            ask_all([Request("test/1", ({"role": "user", "content": "a"},))], model=model, store=store, read=str)
         assert not server.requests
     assert SECRET not in str(caught.value)

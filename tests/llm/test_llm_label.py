@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ragauge.errors import InputError, SchemaError
-from ragauge.llm import Model, label_rankings
+from ragauge.llm import Model, Survey, label_rankings
 from ragauge.schema import LABELS, RANKINGS, check
 from ragauge.store import Store
 from ragauge.testing import ScriptedModel, ScriptedReply
@@ -117,6 +117,27 @@ def test_an_endpoint_that_refuses_logprobs_is_asked_for_structured_output(model_
     with ScriptedModel(reply) as server:
         row = label_rankings(one_pair(), model=model_at(server), store=store).to_pylist()[0]
     assert row["label"] == 1.0
+
+
+def test_a_label_in_the_store_names_the_reply_it_was_read_from(model_at: ModelAt, store: Store) -> None:
+    texts = ["helps", "prose"]
+    with ScriptedModel(lambda request: "yes" if "helps" in request["messages"][-1]["content"] else "oh") as server:
+        label_rankings(
+            rankings({"query_id": "q1", "doc_ids": ["d1", "d2"], "texts": texts}), model=model_at(server), store=store
+        )
+    judged = {row["doc_id"]: row for row in store.judgements().to_pylist()}
+    replies = store.replies([judged["d1"]["reply_key"], judged["d2"]["reply_key"]])
+    said = {
+        doc_id: replies[row["reply_key"]].reply["choices"][0]["message"]["content"] for doc_id, row in judged.items()
+    }
+    assert said == {"d1": "yes", "d2": "oh"}  # what cannot be read is evidence as well
+
+
+def test_what_was_not_asked_leaves_no_judgement(model_at: ModelAt, store: Store) -> None:
+    with ScriptedModel(lambda request: "yes") as server:
+        labels = label_rankings(one_pair(), model=model_at(server), store=store, ask=Survey())
+    assert labels["reason"].to_pylist() == ["not_asked"]
+    assert store.judgements().num_rows == 0
 
 
 def test_failed_calls_do_not_stop_the_others(model_at: ModelAt, store: Store) -> None:

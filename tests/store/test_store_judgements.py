@@ -7,7 +7,7 @@ import pytest
 
 from ragauge.errors import InputError, SchemaError
 from ragauge.schema import JUDGEMENTS, LABELS
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 
 def labels(*rows: tuple[str, str, float | None, str | None, str | None]) -> pa.Table:
@@ -90,7 +90,7 @@ def test_labels_can_be_asked_for_by_query(store: Store) -> None:
 def test_a_models_judgement_names_the_reply_it_was_read_from(store: Store) -> None:
     request = {"model": "m"}
     key = request_key(request)
-    store.put_reply(key, request=request, reply={}, latency_s=0.1)
+    store.put_replies([FinishedCall(key, request=request, reply={}, latency_s=0.1)])
     table = labels(("q", "d", 0.3, None, "m"), ("q", "e", 0.4, None, "m"))
     store.put_labels(table, kind="model", reply_keys=[key, None])
     assert plain(store.judgements(), "doc_id", "reply_key") == [("d", key), ("e", None)]

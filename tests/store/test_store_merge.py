@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from ragauge.schema import LABELS
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def other() -> Iterator[Store]:
 def put(store: Store, n: int, answer: str) -> str:
     request = {"model": f"m{n % 2}", "prompt_id": "label/1", "n": n}
     key = request_key(request)
-    store.put_reply(key, request=request, reply={"text": answer}, latency_s=0.1, prompt_tokens=n)
+    store.put_replies([FinishedCall(key, request=request, reply={"text": answer}, latency_s=0.1, prompt_tokens=n)])
     return key
 
 

@@ -17,7 +17,7 @@ from golden.make import N_REPLIES, reply_of, request_of
 from postgres_server import PostgresServer
 from sqlalchemy import create_engine, text
 
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 from ragauge.store.tables import SCHEMA_VERSION
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -84,7 +84,7 @@ def test_a_migrated_store_takes_new_rows(tmp_path: Path) -> None:
     path = golden(1, tmp_path / "a.db")
     request = {"model": "new"}
     with Store.open(path) as store:
-        store.put_reply(request_key(request), request=request, reply={"a": 1}, latency_s=0.1)
+        store.put_replies([FinishedCall(request_key(request), request=request, reply={"a": 1}, latency_s=0.1)])
         assert store.replies([request_key(request)])[request_key(request)].reply == {"a": 1}
 
 

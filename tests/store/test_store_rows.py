@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ragauge.errors import InputError, StoreError
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 REPLY = {"choices": [{"message": {"content": "yes"}}]}
 
@@ -19,7 +19,7 @@ def request_for(text: str, prompt_id: str = "label/1") -> dict[str, object]:
 def put(store: Store, text: str, reply: dict[str, object] = REPLY, prompt_id: str = "label/1", **usage: int) -> str:
     request = request_for(text, prompt_id)
     key = request_key(request)
-    store.put_reply(key, request=request, reply=reply, latency_s=0.5, **usage)
+    store.put_replies([FinishedCall(key, request=request, reply=reply, latency_s=0.5, **usage)])
     return key
 
 
@@ -61,7 +61,9 @@ def test_second_answer_to_a_request_was_paid_for_and_is_kept(store: Store) -> No
 
 def test_key_of_another_request_is_refused(store: Store) -> None:
     with pytest.raises(InputError, match=r"is not the key of the request"):
-        store.put_reply(request_key({"model": "a"}), request={"model": "b"}, reply=REPLY, latency_s=0.1)
+        store.put_replies(
+            [FinishedCall(request_key({"model": "a"}), request={"model": "b"}, reply=REPLY, latency_s=0.1)]
+        )
 
 
 def test_reply_may_hold_what_servers_send(store: Store) -> None:
@@ -151,7 +153,9 @@ def test_usage_sums_by_model_and_prompt(store: Store) -> None:
 def test_cost_is_summed_over_the_calls_whose_price_was_known(store: Store) -> None:
     for text, cost in [("1", 0.25), ("2", None), ("3", 0.5)]:
         request = request_for(text)
-        store.put_reply(request_key(request), request=request, reply=REPLY, latency_s=0.1, cost_usd=cost)
+        store.put_replies(
+            [FinishedCall(request_key(request), request=request, reply=REPLY, latency_s=0.1, cost_usd=cost)]
+        )
     (usage,) = store.usage()
     assert (usage.cost_usd, usage.calls_without_cost) == (0.75, 1)
     assert usage.first_at <= usage.last_at
@@ -161,7 +165,9 @@ def test_cost_is_summed_over_the_calls_whose_price_was_known(store: Store) -> No
 def test_cost_that_is_none_is_refused(store: Store, cost: float) -> None:
     request = request_for("q")
     with pytest.raises(InputError, match="cost_usd must be a number of dollars, 0 or more"):
-        store.put_reply(request_key(request), request=request, reply=REPLY, latency_s=0.1, cost_usd=cost)
+        store.put_replies(
+            [FinishedCall(request_key(request), request=request, reply=REPLY, latency_s=0.1, cost_usd=cost)]
+        )
 
 
 def test_count_of_tokens_that_cannot_be_one_counts_as_not_told(store: Store) -> None:

@@ -12,11 +12,11 @@ import pytest
 from postgres_server import PostgresServer, unprivileged_user
 
 from ragauge.errors import InputError, StoreError
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 WRITER = """
 import sys
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 where, count, *models = sys.argv[1:]
 with Store.open(where) as store:
@@ -24,7 +24,7 @@ with Store.open(where) as store:
         for model in models:
             request = {"model": model, "number": number}
             key = request_key(request)
-            store.put_reply(key, request=request, reply={"text": "x" * 2000}, latency_s=0.1)
+            store.put_replies([FinishedCall(key, request=request, reply={"text": "x" * 2000}, latency_s=0.1)])
             store.put_failure(key, "timeout", "")
             print(key, flush=True)
 """
@@ -83,7 +83,7 @@ def write_and_read(store: Store, name: str) -> None:
     """What a page of a web application does: each request stores and looks up."""
     for key in keys_of(name, 20):
         request = {"model": name, "number": keys_of(name, 20).index(key)}
-        store.put_reply(key, request=request, reply={"text": "x"}, latency_s=0.1)
+        store.put_replies([FinishedCall(key, request=request, reply={"text": "x"}, latency_s=0.1)])
         store.replies([key])
 
 
@@ -205,14 +205,14 @@ def test_store_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 FILLS_THE_DISK = """
 import resource, sys
 from ragauge.errors import StoreError
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
 with Store.open(sys.argv[1]) as store:
     for number in range(1000):
         request = {"number": number}
         try:
-            store.put_reply(request_key(request), request=request, reply={"text": "x" * 20_000}, latency_s=0.1)
+            store.put_replies([FinishedCall(request_key(request), request, {"text": "x" * 20_000}, latency_s=0.1)])
         except StoreError as error:
             print("ERROR", error)
             break

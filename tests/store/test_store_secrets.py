@@ -9,7 +9,7 @@ import pytest
 from postgres_server import PostgresServer
 
 from ragauge.errors import InputError, StoreError
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 SECRET = "sk-very-secret-0123456789"
 
@@ -38,7 +38,7 @@ def test_a_schema_that_describes_a_field_named_like_a_key_is_no_key() -> None:
 def test_an_export_holds_no_key_that_a_server_sent_back(store: Store, tmp_path: Path, suffix: str) -> None:
     request = {"model": "m"}
     reply = {"echo": {"headers": [{"Authorization": f"Bearer {SECRET}"}]}, "text": "yes"}
-    store.put_reply(request_key(request), request=request, reply=reply, latency_s=0.1)
+    store.put_replies([FinishedCall(request_key(request), request=request, reply=reply, latency_s=0.1)])
     path = tmp_path / f"replies{suffix}"
     assert store.export_replies(path) == 1
     if suffix == ".jsonl":

@@ -10,7 +10,8 @@ import pytest
 
 from ragauge.errors import StoreError
 from ragauge.schema import LABELS
-from ragauge.store import Damage, Store, request_key
+from ragauge.store import Damage, FinishedCall, Store, request_key
+from ragauge.store.engine import PAGE_SIZE_BYTES
 
 N = 5
 KEYS = [request_key({"model": "m", "n": n}) for n in range(N)]
@@ -20,7 +21,9 @@ def fill(where: Path | str) -> None:
     with Store.open(where) as store:
         for n in range(N):
             for answer in ("first", "later") if n == 0 else ("first",):
-                store.put_reply(KEYS[n], request={"model": "m", "n": n}, reply={"text": answer}, latency_s=0.1)
+                store.put_replies(
+                    [FinishedCall(KEYS[n], request={"model": "m", "n": n}, reply={"text": answer}, latency_s=0.1)]
+                )
         store.put_failure(KEYS[0], "timeout", "")
         rows = [{"query_id": "q", "doc_id": "d", "label": 1.0, "reason": None, "judge": "m"}]
         store.put_labels(pa.Table.from_pylist(rows, schema=LABELS), kind="model", reply_keys=[KEYS[0]])
@@ -101,3 +104,33 @@ def test_overwritten_pages_are_found(tmp_path: Path) -> None:
         found = store.verify()
     assert {damage.table for damage in found} >= {"file"}
     assert all(isinstance(damage, Damage) for damage in found)
+
+
+def test_what_stands_outside_of_damaged_pages_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "a.db"
+    requests = [{"model": "m", "n": n} for n in range(600)]
+    with Store.open(path) as store:
+        store.put_replies(
+            [FinishedCall(request_key(one), one, {"text": f"{one['n']} " * 50}, latency_s=0.1) for one in requests]
+        )
+    page = page_of_row(path, 300)
+    content = bytearray(path.read_bytes())
+    content[page * PAGE_SIZE_BYTES : (page + 1) * PAGE_SIZE_BYTES] = b"\x55" * PAGE_SIZE_BYTES
+    path.write_bytes(content)
+    with Store.open(path) as damaged, Store.open(tmp_path / "new.db") as new:
+        merged = new.merge(damaged)
+        saved = new.replies([request_key(one) for one in requests])
+        assert new.verify() == []
+    lost = [n for n, one in enumerate(requests) if request_key(one) not in saved]
+    assert 299 in lost and lost == list(range(lost[0], lost[-1] + 1))  # what stood on one page
+    assert len(lost) < 100
+    assert merged.replies == 600 - len(lost)
+    assert f"rows {lost[0] + 1} to {lost[-1] + 1}" in {damage.row for damage in merged.damaged}
+
+
+def page_of_row(path: Path, row: int) -> int:
+    """The page that holds the reply of a row, counted from 0."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (reply,) = connection.execute("SELECT reply FROM replies WHERE id = ?", (row,)).fetchone()
+    return path.read_bytes().index(reply) // PAGE_SIZE_BYTES

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from ragauge.errors import EndpointError, InputError
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 from ragauge.testing import ScriptedModel, ScriptedReply
 from ragauge.wire import Endpoint, Wire, run
 from ragauge.wire.answers import Failure, read_answer
@@ -329,7 +329,7 @@ def test_key_is_in_no_repr_no_error_and_no_store(status: int, tmp_path: Path, mo
     request = {"endpoint": endpoint.base_url, **PAYLOAD}
     with Store.open(tmp_path / "a.db") as store:
         store.put_failure(request_key(request), caught.value.reason, caught.value.raw)
-        store.put_reply(request_key(request), request=request, reply={}, latency_s=0.1)
+        store.put_replies([FinishedCall(request_key(request), request=request, reply={}, latency_s=0.1)])
         written = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert b"[API key]" in written
     for text in (repr(endpoint), repr(Wire(endpoint)), str(caught.value), repr(caught.value), caught.value.raw):

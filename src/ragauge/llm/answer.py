@@ -53,10 +53,10 @@ def answer_all(
     requests = [prompt.request(query=tasks[i].query, documents=tasks[i].documents) for i in asked]
     if on_progress and len(tasks) > len(asked):
         on_progress(len(tasks) - len(asked))
-    replies = ask_all(requests, model=model, store=store, on_progress=on_progress)
+    answers = ask_all(requests, model=model, store=store, read=_read, on_progress=on_progress)
     outcomes = [Outcome(None, "no_text", "") for _ in tasks]
-    for i, reply in zip(asked, replies, strict=True):
-        outcomes[i] = _read(reply)
+    for i, answer in zip(asked, answers, strict=True):
+        outcomes[i] = answer
     return outcomes
 
 

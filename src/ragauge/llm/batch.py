@@ -13,19 +13,22 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ragauge.errors import EndpointError, InputError, StoreError
 from ragauge.llm.model import Model, Request
-from ragauge.llm.pool import in_order, stored_replies
+from ragauge.llm.readings import Readings
 from ragauge.llm.reply import Reply, is_chat_reply, tokens
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 from ragauge.wire import Budget, Wire, run
 from ragauge.wire.answers import Failure, read_answer
 from ragauge.wire.budget import load_of, used_by
 
 __all__ = ["BatchAsk"]
+
+T = TypeVar("T")
 
 MAX_REQUESTS = 50_000
 MAX_BYTES = 100_000_000
@@ -34,6 +37,9 @@ MAX_BYTES = 100_000_000
 POLL_S = 5.0
 MAX_POLL_S = 60.0
 """Seconds between two looks at a batch, at first and at most."""
+
+_PART = 500
+"""Answers that are put on the disk together."""
 
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _PATH = "/v1/chat/completions"
@@ -96,23 +102,27 @@ class BatchAsk:
         *,
         model: Model,
         store: Store,
+        read: Callable[[Reply], T],
         on_progress: Callable[[int], None] | None = None,
-    ) -> list[Reply]:
-        """The reply to each request, in order.
+    ) -> list[T]:
+        """What `read` makes of the reply to each request, in order.
 
         Raises:
             EndpointError: The endpoint cannot be asked for batches; what was sent is remembered.
             StoreError: The store or the folder cannot be read or written.
         """
         keys = [request_key(model.stored_request(request)) for request in requests]
-        jobs = dict(zip(keys, requests, strict=True))
-        known = stored_replies(keys, store)
-        missing = {key: request for key, request in jobs.items() if key not in known}
+        readings = Readings(keys, read)
+        readings.take_stored(store)
+        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in readings}
         failures = run(self._work(missing, model, store)) if missing else {}
-        replies = stored_replies(keys, store)
+        readings.take_stored(store)
+        for key in missing:
+            if key not in readings:
+                readings.take(key, Reply(failure=failures.get(key, "not_asked")))
         if on_progress:
             on_progress(len(keys))
-        return in_order(keys, {key: Reply(failure=failures.get(key, "not_asked")) for key in jobs} | replies)
+        return readings.in_order()
 
     async def _work(self, missing: Mapping[str, Request], model: Model, store: Store) -> dict[str, str]:
         """Key -> reason, of what has no reply after all batches were sent, waited for and collected."""
@@ -223,6 +233,14 @@ class BatchAsk:
         self, job: _Job, bodies: Mapping[str, dict[str, Any]], content: str, store: Store, failures: dict[str, str]
     ) -> None:
         """Stores the answers in one file of an ended batch; a line that cannot be read, or answers nothing, is none."""
+        finished = self._finished(job, bodies, content, store, failures)
+        while part := list(islice(finished, _PART)):
+            store.put_replies(part)
+
+    def _finished(
+        self, job: _Job, bodies: Mapping[str, dict[str, Any]], content: str, store: Store, failures: dict[str, str]
+    ) -> Iterator[FinishedCall]:
+        """The lines that answer a request of the batch; the others are noted."""
         for line in content.splitlines():
             key, outcome = _answer(line)
             if key not in bodies:
@@ -232,10 +250,10 @@ class BatchAsk:
                 store.put_failure(key, outcome.reason, outcome.raw)
                 continue
             failures.pop(key, None)
-            store.put_reply(
+            yield FinishedCall(
                 key,
-                request=_stored_request(job, bodies[key]),
-                reply=outcome,
+                _stored_request(job, bodies[key]),
+                outcome,
                 latency_s=0.0,
                 prompt_tokens=tokens(outcome, "prompt_tokens"),
                 completion_tokens=tokens(outcome, "completion_tokens"),

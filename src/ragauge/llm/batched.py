@@ -7,6 +7,7 @@ cannot be read costs its documents one draw, not their label.
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,9 @@ __all__ = ["ask_batches", "batch_requests"]
 _TOKENS_A_VERDICT = 8
 _TOKENS_AROUND = 24
 
+_FORMAT = ("response_format", "json_schema", "logprobs")
+"""Words of endpoints that refuse what they are; they are asked without, as the prompt asks for JSON too."""
+
 
 _Pair = tuple[str, str]
 """Texts of query and document."""
@@ -35,6 +39,25 @@ class _Batch:
 
     pairs: tuple[_Pair, ...]
     request: Request
+
+
+@dataclass(frozen=True)
+class _Verdicts:
+    """What was read from the reply to one call.
+
+    Attributes:
+        listed: One outcome a verdict.
+        for_all: The outcome of each document where there are not as many verdicts as documents.
+        format_refused: Whether the endpoint refuses structured output or log-probabilities.
+    """
+
+    listed: tuple[Outcome, ...]
+    for_all: Outcome
+    format_refused: bool = False
+
+    def of(self, n: int) -> Sequence[Outcome]:
+        """One outcome for each of the n documents asked about."""
+        return self.listed if len(self.listed) == n else [self.for_all] * n
 
 
 def ask_batches(
@@ -61,11 +84,15 @@ def ask_batches(
     pairs = _distinct(questions)
     batches = list(_batches(judge, pairs))
     done = _share_out(len(questions), len(batches), on_progress or (lambda n: None))
-    replies = ask([batch.request for batch in batches], model=model, store=store, on_progress=done)
-    replies = _without_format(batches, replies, model=model, store=store, ask=ask)
+    read = partial(_verdicts, prompt=judge.prompt, value=value)
+    verdicts = ask([batch.request for batch in batches], model=model, store=store, read=read, on_progress=done)
+    refused = [i for i, found in enumerate(verdicts) if found.format_refused]
+    plain = ask([_plain(batches[i].request) for i in refused], model=model, store=store, read=read)
+    for i, found in zip(refused, plain, strict=True):
+        verdicts[i] = found
     draws: dict[_Pair, list[Outcome]] = {pair: [] for pair in pairs}
-    for batch, reply in zip(batches, replies, strict=True):
-        for pair, outcome in zip(batch.pairs, _read(reply, len(batch.pairs), judge.prompt, value), strict=True):
+    for batch, found in zip(batches, verdicts, strict=True):
+        for pair, outcome in zip(batch.pairs, found.of(len(batch.pairs)), strict=True):
             draws[pair].append(outcome)
     means = {pair: _mean(outcomes) for pair, outcomes in draws.items()}
     return [means[question["query"], question["document"]] for question in questions]
@@ -116,40 +143,22 @@ def _parameters(prompt: Prompt, n: int) -> dict[str, object]:
     return {**prompt.parameters, "max_tokens": _TOKENS_AROUND + _TOKENS_A_VERDICT * n, "response_format": wanted}
 
 
-def _without_format(
-    batches: Sequence[_Batch], replies: Sequence[Reply], *, model: Model, store: Store, ask: Ask
-) -> list[Reply]:
-    """Endpoints that refuse structured output or log-probabilities are asked without: the prompt asks for JSON too."""
-    refused = [
-        i
-        for i, reply in enumerate(replies)
-        if reply.failure == "refused"
-        and any(word in reply.raw for word in ("response_format", "json_schema", "logprobs"))
-    ]
-    plain = [_plain(batches[i].request) for i in refused]
-    found = list(replies)
-    for i, reply in zip(refused, ask(plain, model=model, store=store), strict=True):
-        found[i] = reply
-    return found
-
-
 def _plain(request: Request) -> Request:
     dropped = {"response_format", "logprobs", "top_logprobs"}
     return replace(request, parameters={k: v for k, v in request.parameters.items() if k not in dropped})
 
 
-def _read(reply: Reply, n: int, prompt: Prompt, value: Callable[[Mapping[str, float]], float]) -> list[Outcome]:
-    """An outcome a document of the call; one reason for all where the list cannot be read."""
+def _verdicts(reply: Reply, *, prompt: Prompt, value: Callable[[Mapping[str, float]], float]) -> _Verdicts:
+    """An outcome a verdict listed; one reason for all documents where the list cannot be read."""
     failed = reply.failed()
     if failed is not None:
-        return [failed] * n
+        return _Verdicts((), failed, reply.failure == "refused" and any(word in reply.raw for word in _FORMAT))
     stated = _stated(reply.text, prompt.choices)
     if isinstance(stated, str):
-        return [reply.outcome(None, "cut_off" if reply.cut_off else stated)] * n
-    if len(stated) != n:
-        return [reply.outcome(None, "wrong_count")] * n
+        return _Verdicts((), reply.outcome(None, "cut_off" if reply.cut_off else stated))
     probable = _probable(reply, stated, prompt.choices)
-    return [reply.outcome(value(words)) if words else reply.outcome(None, "no_verdict") for words in probable]
+    listed = [reply.outcome(value(words)) if words else reply.outcome(None, "no_verdict") for words in probable]
+    return _Verdicts(tuple(listed), reply.outcome(None, "wrong_count"))
 
 
 def _stated(text: str, choices: Sequence[str]) -> list[str] | str:
@@ -173,8 +182,11 @@ def _probable(reply: Reply, stated: Sequence[str], choices: Sequence[str]) -> li
 
 
 def _mean(outcomes: Sequence[Outcome]) -> Outcome:
-    values = [float(one.value) for one in outcomes if one.value is not None]
-    return replace(outcomes[0], value=sum(values) / len(values), reason=None) if values else outcomes[0]
+    read = [one for one in outcomes if one.value is not None]
+    if not read:
+        return outcomes[0]
+    mean = sum(float(one.value or 0) for one in read) / len(read)
+    return replace(read[0], value=mean, reason=None, reply_key=read[0].reply_key if len(read) == 1 else None)
 
 
 def _share_out(n: int, n_calls: int, on_progress: Callable[[int], None]) -> Callable[[int], None]:

@@ -9,13 +9,15 @@ from ragauge.errors import InputError
 from ragauge.llm.batched import ask_batches, batch_requests
 from ragauge.llm.judge import Judge
 from ragauge.llm.model import Model, Request
-from ragauge.llm.pool import Ask, ask_all
+from ragauge.llm.pool import NOT_YET, Ask, ask_all
 from ragauge.llm.reply import Outcome, Reply
 from ragauge.llm.verdict import ask_verdicts
 from ragauge.schema import LABELS, RANKINGS, check
 from ragauge.store import Store
 
 __all__ = ["ask_labels", "label_rankings", "label_requests"]
+
+_NO_TEXT = Outcome(None, "no_text", "")
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,14 @@ def label_rankings(
         on_progress(len(pairs) - len(asked))
     outcomes = ask_labels(judge, _questions(asked), model=model, store=store, on_progress=on_progress, ask=ask)
     by_pair = {(pair.query_id, pair.doc_id): outcome for pair, outcome in zip(asked, outcomes, strict=True)}
-    labels = _table(pairs, by_pair, name=f"{model.name} {judge.id}")
-    store.put_labels(labels, kind="model", rubric=judge.id)
-    return labels
+    found = {
+        pair: by_pair.get(pair, _NO_TEXT) for pair in dict.fromkeys((pair.query_id, pair.doc_id) for pair in pairs)
+    }
+    name = f"{model.name} {judge.id}"
+    judged = {pair: outcome for pair, outcome in found.items() if outcome.reason not in NOT_YET}
+    keys = [outcome.reply_key for outcome in judged.values()]
+    store.put_labels(_table(judged, name=name), kind="model", rubric=judge.id, reply_keys=keys)
+    return _table(found, name=name)
 
 
 def label_requests(rankings: pa.Table, *, judge: Judge | None = None, top: int | None = None) -> list[Request]:
@@ -166,18 +173,9 @@ def _with_one_text(pairs: Sequence[_Pair]) -> list[_Pair]:
     return [replace(pair, text=known.get((pair.query_id, pair.doc_id))) for pair in pairs]
 
 
-def _table(pairs: Sequence[_Pair], by_pair: Mapping[tuple[str, str], Outcome], *, name: str) -> pa.Table:
-    no_text = Outcome(None, "no_text", "")
-    rows = []
-    for query_id, doc_id in dict.fromkeys((pair.query_id, pair.doc_id) for pair in pairs):
-        outcome = by_pair.get((query_id, doc_id), no_text)
-        rows.append(
-            {
-                "query_id": query_id,
-                "doc_id": doc_id,
-                "label": outcome.value,
-                "reason": outcome.reason,
-                "judge": name,
-            }
-        )
+def _table(outcomes: Mapping[tuple[str, str], Outcome], *, name: str) -> pa.Table:
+    rows = [
+        {"query_id": query_id, "doc_id": doc_id, "label": outcome.value, "reason": outcome.reason, "judge": name}
+        for (query_id, doc_id), outcome in outcomes.items()
+    ]
     return pa.Table.from_pylist(rows, schema=LABELS)

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 
 from ragauge.errors import InputError
 from ragauge.llm.model import Model, Request
-from ragauge.llm.pool import Asking, in_order, stored_replies
+from ragauge.llm.pool import Asking
+from ragauge.llm.readings import Readings
 from ragauge.llm.reply import Reply
 from ragauge.store import Store, request_key
 from ragauge.wire import Wire
@@ -36,7 +37,7 @@ class Line:
     """
 
     def __init__(self, model: Model, store: Store) -> None:
-        self._asking = Asking(model, store, None, lambda key: None)
+        self._asking = Asking(model, store)
         self._model, self._store = model, store
         self._wire: Wire | None = None
         self._n_calls: Counter[Wire] = Counter()
@@ -55,25 +56,29 @@ class Line:
         *,
         model: Model,
         store: Store,
+        read: Callable[[Reply], T],
         on_progress: Callable[[int], None] | None = None,
-    ) -> list[Reply]:
-        """The reply to each request, in order: an `llm.Ask`. Blocks; call it from a thread that may wait."""
+    ) -> list[T]:
+        """What `read` makes of each reply, in order: an `llm.Ask`. Blocks; call it from a thread that may wait."""
         if model is not self._model or store is not self._store:
             raise InputError("a line asks the model, and keeps replies in the store, that it was opened with")
         keys = [request_key(model.stored_request(request)) for request in requests]
-        replies = stored_replies(keys, store)
-        jobs = {key: request for key, request in zip(keys, requests, strict=True) if key not in replies}
+        readings = Readings(keys, read)
+        readings.take_stored(store)
+        jobs = {key: request for key, request in zip(keys, requests, strict=True) if key not in readings}
         if jobs:
-            replies |= self._run(self._answers(jobs))
+            for key, reply in self._run(self._answers(jobs)).items():
+                readings.take(key, reply)
         if on_progress is not None:
             on_progress(len(keys))
-        return in_order(keys, replies)
+        return readings.in_order()
 
     def close(self) -> None:
         """Closes the connections; calls still on their way are lost, so wait for those who asked first."""
         if self._loop.is_closed():
             return
         self._run(self._hang_up())
+        self._asking.close()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()

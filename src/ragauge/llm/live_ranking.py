@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from functools import partial
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,8 @@ from ragauge.llm.judge import Judge
 from ragauge.llm.label import ask_labels
 from ragauge.llm.live import LiveAssessment, LiveLabel, LiveValue, Stop
 from ragauge.llm.model import Model, Request
-from ragauge.llm.pool import Ask, stored_replies
+from ragauge.llm.pool import Ask
+from ragauge.llm.readings import stored_replies
 from ragauge.llm.reply import Outcome, Reply
 from ragauge.measures import Measure
 from ragauge.measures.bounds import label_bounds
@@ -27,6 +28,7 @@ from ragauge.store import Store, request_key
 __all__ = ["LiveRanking", "Prefer"]
 
 Floats = npt.NDArray[np.float64]
+T = TypeVar("T")
 Prefer = Literal["speed", "few calls"]
 
 LEVEL = 0.9
@@ -249,9 +251,10 @@ def _stored_only(
     *,
     model: Model,
     store: Store,
+    read: Callable[[Reply], T],
     on_progress: Callable[[int], None] | None = None,
-) -> list[Reply]:
+) -> list[T]:
     """An `Ask` that asks nobody."""
     keys = [request_key(model.stored_request(request)) for request in requests]
-    stored = stored_replies(keys, store)
-    return [stored.get(key, Reply(failure="not_asked")) for key in keys]
+    stored = dict(stored_replies(keys, store))
+    return [read(stored.get(key, Reply(failure="not_asked"))) for key in keys]

@@ -7,27 +7,28 @@ the beginning of the last prompt: put next to each other what begins alike.
 import asyncio
 import json
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import partial
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from typing import Any, Protocol, TypeVar
 
 from ragauge.errors import EndpointError
+from ragauge.llm.keeper import FailedCall, Keeper
 from ragauge.llm.model import Model, Request
+from ragauge.llm.readings import Readings
 from ragauge.llm.reply import Reply, is_chat_reply, tokens
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 from ragauge.wire import Budget, Wire, run
 from ragauge.wire.budget import used_by
 
-__all__ = ["UNSENT", "Ask", "Asking", "ask_all", "in_order", "stored_replies"]
+__all__ = ["NOT_YET", "UNSENT", "Ask", "Asking", "ask_all"]
+
+T = TypeVar("T")
 
 UNSENT = frozenset({"not_asked", "budget"})
 """Why a request was never sent; nothing happened that the store would have to note."""
 
-STORING_THREADS = 64
-"""Replies that are put on the disk in one transaction, at most: measured, more save nothing."""
+NOT_YET = UNSENT | {"batch_pending"}
+"""Why there is no reply so far, which says nothing of what was asked about."""
 
 _PATH = "/chat/completions"
 
@@ -43,9 +44,10 @@ class Ask(Protocol):
         *,
         model: Model,
         store: Store,
+        read: Callable[[Reply], T],
         on_progress: Callable[[int], None] | None = None,
-    ) -> list[Reply]:
-        """The reply to each request, in order."""
+    ) -> list[T]:
+        """What `read` makes of the reply to each request, in order."""
 
 
 def ask_all(
@@ -53,10 +55,11 @@ def ask_all(
     *,
     model: Model,
     store: Store,
+    read: Callable[[Reply], T],
     on_progress: Callable[[int], None] | None = None,
     budget: Budget | None = None,
-) -> list[Reply]:
-    """The reply to each request, in order; a call that failed is a reply that says so, and the others go on.
+) -> list[T]:
+    """What `read` makes of the reply to each request, in order; a call that failed is a reply that says so.
 
     Equal requests are asked once. A failed call is noted in the store and asked again by the next run; one that was
     never sent, because the endpoint was given up or the budget is spent, is not noted. Stopped at any point, by Ctrl-C
@@ -66,6 +69,8 @@ def ask_all(
         requests: Any number; equal ones are allowed.
         model: Whom to ask.
         store: Holds what was answered before, and keeps what is answered now.
+        read: Called with each reply as it comes, from another thread than the caller's; the reply itself, which is
+            large, is then let go.
         on_progress: Called with the number of requests just done, from another thread than the caller's.
         budget: What may be spent; None = any sum. Give one budget to several calls and they share it.
 
@@ -76,66 +81,45 @@ def ask_all(
     """
     report = on_progress or (lambda done: None)
     keys = [request_key(model.stored_request(request)) for request in requests]
-    replies = stored_replies(keys, store)
-    how_often = Counter(keys)
-    if done := sum(how_often[key] for key in replies):
+    readings = Readings(keys, read)
+    if done := readings.take_stored(store):
         report(done)
-    jobs = {key: request for key, request in zip(keys, requests, strict=True) if key not in replies}
+    jobs = {key: request for key, request in zip(keys, requests, strict=True) if key not in readings}
     if jobs:
-        asking = Asking(model, store, budget, lambda key: report(how_often[key]))
-        replies.update(run(asking.answers(list(jobs.items()))))
-    return in_order(keys, replies)
-
-
-def stored_replies(keys: Sequence[str], store: Store) -> dict[str, Reply]:
-    """What the store holds already, by key."""
-    found = store.replies(dict.fromkeys(keys))
-    return {key: Reply(stored.reply, from_store=True) for key, stored in found.items()}
-
-
-def in_order(keys: Sequence[str], replies: Mapping[str, Reply]) -> list[Reply]:
-    """One reply a key; where equal requests were asked once, the later ones count as from the store."""
-    seen: set[str] = set()
-    out = []
-    for key in keys:
-        out.append(replace(replies[key], from_store=True) if key in seen else replies[key])
-        seen.add(key)
-    return out
+        with closing(Asking(model, store, budget)) as asking:
+            run(asking.ask_each(list(jobs.items()), lambda key, reply: report(readings.take(key, reply))))
+    return readings.in_order()
 
 
 class Asking:
-    """One run of calls: workers that share a list of jobs and a wire."""
+    """Calls of one model, each kept in the store before it is used."""
 
-    def __init__(self, model: Model, store: Store, budget: Budget | None, on_done: Callable[[str], None]) -> None:
+    def __init__(self, model: Model, store: Store, budget: Budget | None = None) -> None:
         self._model = model
-        self._store = store
-        self._threads = ThreadPoolExecutor(
-            min(model.endpoint.concurrency, STORING_THREADS), thread_name_prefix="ragauge-store"
-        )
+        self._keeper = Keeper(store)
         self._budget = budget or Budget()
-        self._on_done = on_done
         self._streams = False  # whether the endpoint answers in pieces only
 
-    async def answers(self, jobs: Sequence[_Job]) -> dict[str, Reply]:
-        """The reply of each job; when one worker fails, or the run is cancelled, all of them stop."""
-        replies: dict[str, Reply] = {}
+    def close(self) -> None:
+        """Returns when what was answered is stored, whoever asked for it."""
+        self._keeper.close()
+
+    async def ask_each(self, jobs: Sequence[_Job], on_reply: Callable[[str, Reply], None]) -> None:
+        """Asks each job once; when one call raises, or the run is cancelled, all of them stop."""
         waiting = iter(jobs)
         async with Wire(self._model.endpoint, budget=self._budget) as wire:
             n_workers = min(self._model.endpoint.concurrency, len(jobs))
-            workers = [asyncio.create_task(self._work(wire, waiting, replies)) for _ in range(n_workers)]
+            workers = [asyncio.create_task(self._work(wire, waiting, on_reply)) for _ in range(n_workers)]
             try:
                 await asyncio.gather(*workers)
             finally:
                 for worker in workers:
                     worker.cancel()
                 await asyncio.gather(*workers, return_exceptions=True)
-                self._threads.shutdown()  # waits until what was answered is stored, whoever asked for it
-        return replies
 
-    async def _work(self, wire: Wire, waiting: Iterator[_Job], replies: dict[str, Reply]) -> None:
+    async def _work(self, wire: Wire, waiting: Iterator[_Job], on_reply: Callable[[str, Reply], None]) -> None:
         for key, request in waiting:
-            replies[key] = await self.ask(wire, key, request)
-            self._on_done(key)
+            on_reply(key, await self.ask(wire, key, request))
 
     async def ask(self, wire: Wire, key: str, request: Request) -> Reply:
         """Asks, then stores, then returns."""
@@ -146,18 +130,18 @@ class Asking:
             return await self._fail(key, error.reason, error.raw or str(error))
         if not is_chat_reply(body):
             return await self._fail(key, "no_choices", json.dumps(body))
-        put_reply = partial(
-            self._store.put_reply,
-            key,
-            request=self._model.stored_request(request),
-            reply=body,
-            latency_s=time.monotonic() - started,
-            prompt_tokens=tokens(body, "prompt_tokens"),
-            completion_tokens=tokens(body, "completion_tokens"),
-            cost_usd=self._budget.cost_of(used_by(body)),
+        await self._keeper.keep(
+            FinishedCall(
+                key,
+                self._model.stored_request(request),
+                body,
+                latency_s=time.monotonic() - started,
+                prompt_tokens=tokens(body, "prompt_tokens"),
+                completion_tokens=tokens(body, "completion_tokens"),
+                cost_usd=self._budget.cost_of(used_by(body)),
+            )
         )
-        await self._stored(put_reply)
-        return Reply(body)
+        return Reply(body, key=key)
 
     async def _post(self, wire: Wire, request: Request) -> dict[str, Any]:
         """The answer, whole or put together from pieces: how it comes changes nothing of what is asked."""
@@ -173,9 +157,5 @@ class Asking:
 
     async def _fail(self, key: str, reason: str, raw: str) -> Reply:
         if reason not in UNSENT:
-            await self._stored(partial(self._store.put_failure, key, reason, raw))
+            await self._keeper.keep(FailedCall(key, reason, raw))
         return Reply(failure=reason, raw=raw)
-
-    async def _stored(self, put: Callable[[], None]) -> None:
-        """Puts it on the disk; that waits, so it is done in another thread, and those at it together share one wait."""
-        await asyncio.get_running_loop().run_in_executor(self._threads, put)

@@ -28,6 +28,8 @@ class Outcome:
         prompt_tokens: Tokens read; None where the endpoint did not tell.
         completion_tokens: Tokens written; None where the endpoint did not tell.
         from_store: Whether nothing had to be asked.
+        expected_sd: For grades: the standard deviation under the model's probabilities; None where it gave none.
+        reply_key: Key of the stored reply it was read from; None where there is none, or more than one.
     """
 
     value: str | float | None
@@ -37,6 +39,8 @@ class Outcome:
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     from_store: bool = False
+    expected_sd: float | None = None
+    reply_key: str | None = None
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,14 @@ class Reply:
         failure: Why the call failed, in one word; None when it did not.
         raw: What a failed call's endpoint sent, as text.
         from_store: Whether the reply was there before.
+        key: Its key in the store; None when the call failed.
     """
 
     body: Mapping[str, Any] = field(default_factory=dict)
     failure: str | None = None
     raw: str = ""
     from_store: bool = False
+    key: str | None = None
 
     @property
     def text(self) -> str:
@@ -97,7 +103,12 @@ class Reply:
         return None
 
     def outcome(
-        self, value: str | float | None, reason: str | None = None, *, expected: float | None = None
+        self,
+        value: str | float | None,
+        reason: str | None = None,
+        *,
+        expected: float | None = None,
+        expected_sd: float | None = None,
     ) -> Outcome:
         """An outcome of this reply."""
         refusal = _mapping(self._choice.get("message")).get("refusal")
@@ -109,6 +120,8 @@ class Reply:
             tokens(self.body, "prompt_tokens"),
             tokens(self.body, "completion_tokens"),
             self.from_store,
+            expected_sd,
+            self.key,
         )
 
     @property
@@ -133,9 +146,11 @@ class Place:
 def _place(entry: Mapping[str, Any]) -> Place:
     words: dict[str, float] = {}
     for one in entry.get("top_logprobs") or []:
-        token, logprob = _mapping(one).get("token"), _mapping(one).get("logprob")
-        if isinstance(token, str) and isinstance(logprob, int | float) and not math.isnan(logprob):
-            words[plain_word(token)] = words.get(plain_word(token), 0.0) + math.exp(min(logprob, 0.0))
+        alternative = _mapping(one)
+        token, logprob = alternative.get("token"), alternative.get("logprob")
+        if isinstance(token, str) and isinstance(logprob, (float, int)) and not math.isnan(logprob):
+            word = plain_word(token)
+            words[word] = words.get(word, 0.0) + math.exp(min(logprob, 0.0))
     written = entry.get("token")
     return Place(plain_word(written) if isinstance(written, str) else "", words)
 
@@ -158,4 +173,5 @@ def plain_word(text: str) -> str:
 
 
 def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    """A part of a JSON text as it was read, or nothing."""
+    return value if isinstance(value, dict) else {}

@@ -3,14 +3,17 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from ragauge.llm.model import Model, Request
-from ragauge.llm.pool import in_order, stored_replies
+from ragauge.llm.readings import Readings, stored_replies
 from ragauge.llm.reply import Reply, tokens
 from ragauge.store import Store, Usage, request_key
 from ragauge.wire import Prices
 
 __all__ = ["BYTES_A_TOKEN", "CallPlan", "Survey"]
+
+T = TypeVar("T")
 
 BYTES_A_TOKEN = 4.0
 """The rule of thumb for English text, used where no reply has told better."""
@@ -22,7 +25,8 @@ class CallPlan:
 
     Attributes:
         known: Requests that the store holds a reply to.
-        calls: Requests that would be sent, each once.
+        calls: Requests that would be sent, each once, and those that are expected to be sent again because the first
+            reply cannot be read.
         prompt_tokens: Tokens that would be read.
         completion_tokens: Tokens that would be written.
         counted_by: How the tokens were counted, in words.
@@ -59,15 +63,17 @@ class Survey:
         >>> request = Request("label/1", ({"role": "user", "content": "a question of 26 bytes"},), {"max_tokens": 1})
         >>> survey = Survey()
         >>> with Store.open("sqlite://") as store:
-        ...     replies = survey([request, request], model=model, store=store)
+        ...     texts = survey([request, request], model=model, store=store, read=lambda reply: reply.text)
         ...     plan = survey.plan(model, store, prices=Prices(1.0, 2.0))
         >>> plan.known, plan.calls, plan.prompt_tokens, plan.completion_tokens, plan.counted_by
         (0, 1, 6, 1, '4 bytes a token, and the limit of each reply')
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[Request, Reply]] = {}
+        self._known: dict[str, tuple[int, int | None, int | None]] = {}  # bytes of the request, tokens of the call
         self._missing: dict[str, Request] = {}
+        self._first: dict[tuple[str, ...], str] = {}  # question -> key of its first request
+        self._again: set[str] = set()  # keys of further requests that ask the same
 
     def __call__(
         self,
@@ -75,46 +81,59 @@ class Survey:
         *,
         model: Model,
         store: Store,
+        read: Callable[[Reply], T],
         on_progress: Callable[[int], None] | None = None,
-    ) -> list[Reply]:
-        """The stored reply to each request, or one that says that nothing was asked."""
+    ) -> list[T]:
+        """What `read` makes of the stored reply to each request, or of one that says that nothing was asked."""
         keys = [request_key(model.stored_request(request)) for request in requests]
-        replies = stored_replies(keys, store)
-        for key, request in zip(keys, requests, strict=True):
-            if key in replies:
-                self._known[key] = (request, replies[key])
-            else:
+        asked = dict(zip(keys, requests, strict=True))
+        readings = Readings(keys, read)
+        for key, reply in stored_replies(list(asked), store):
+            used = tokens(reply.body, "prompt_tokens"), tokens(reply.body, "completion_tokens")
+            self._known[key] = (_size(asked[key]), *used)
+            readings.take(key, reply)
+        for key, request in asked.items():
+            if self._first.setdefault(_question(request), key) != key:
+                self._again.add(key)
+            if key not in readings:
                 self._missing[key] = request
+                readings.take(key, Reply(failure="not_asked"))
         if on_progress:
             on_progress(len(keys))
-        return in_order(keys, {key: Reply(failure="not_asked") for key in keys} | replies)
+        return readings.in_order()
 
     def plan(self, model: Model, store: Store, *, prices: Prices | None = None) -> CallPlan:
         """What is missing, in calls, tokens, dollars and seconds.
 
         Tokens are counted by the endpoint's own usage: of replies to the same set of requests, a byte, or else of all
         earlier replies of this model to this prompt, a call. Where there are none, four bytes count as a token and a
-        reply is taken to use its limit.
+        reply is taken to use its limit. Where some of the known replies could not be read and took a second call, as
+        many of those to come are taken to.
 
         Args:
             model: Who would be asked, and how hard.
             store: Tells how much and how long earlier calls took.
             prices: Of a million tokens.
         """
-        calls = len(self._missing)
+        n, (again, again_by) = len(self._missing), self._expected_again()
+        calls = n + again
         earlier = _earlier(model, store, {request.prompt_id for request in self._missing.values()})
-        counting = self._by_these() or _by_earlier(earlier, calls) or self._by_rule()
-        read, written = round(counting.read), round(counting.written)
+        counting = self._by_these() or _by_earlier(earlier, n) or self._by_rule()
+        read, written = (round(total * calls / max(n, 1)) for total in (counting.read, counting.written))
         seconds, timed_by = _time(model, calls, read + written, earlier)
         cost = None if prices is None else float(prices.cost_usd(read, written))
-        return CallPlan(len(self._known), calls, read, written, counting.by, cost, seconds, timed_by)
+        return CallPlan(len(self._known), calls, read, written, counting.by + again_by, cost, seconds, timed_by)
+
+    def _expected_again(self) -> tuple[int, str]:
+        """Second calls of what is missing, and in words how that is known."""
+        n_known = len(self._known.keys() - self._again)
+        if not n_known or not self._again:
+            return 0, ""
+        expected = round(len(self._again) / n_known * len(self._missing.keys() - self._again))
+        return expected, f"; {len(self._again):,} of {n_known:,} took a second call, as {expected:,} more may"
 
     def _by_these(self) -> _Counting | None:
-        told = [
-            (_size(request), tokens(reply.body, "prompt_tokens"), tokens(reply.body, "completion_tokens"))
-            for request, reply in self._known.values()
-        ]
-        used = [(size, read, written) for size, read, written in told if read and written is not None]
+        used = [(size, read, written) for size, read, written in self._known.values() if read and written is not None]
         if not used:
             return None
         a_byte = sum(read for _, read, _ in used) / sum(size for size, _, _ in used)
@@ -127,6 +146,11 @@ class Survey:
         written = sum(limit for limit in limits if isinstance(limit, int))
         by = f"{BYTES_A_TOKEN:g} bytes a token, and the limit of each reply"
         return _Counting(_sizes(self._missing.values()) / BYTES_A_TOKEN, written, by)
+
+
+def _question(request: Request) -> tuple[str, ...]:
+    """What is asked, however the reply is wanted."""
+    return (request.prompt_id, *(message["content"] for message in request.messages))
 
 
 def _size(request: Request) -> int:

@@ -5,6 +5,8 @@ more, for structured output. What then cannot be read is no verdict: it is never
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 
 from ragauge.llm.model import Model
 from ragauge.llm.pool import Ask, ask_all
@@ -22,6 +24,15 @@ else, and the ratio between the choices says little."""
 _READABLE_BY_CONSTRAINT = frozenset({"no_verdict", "cut_off", "empty", "bad_json", "wrong_language", "contradictory"})
 
 Value = Callable[[Reply, Mapping[str, float]], Outcome]
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What was read from one reply, and whether another one is worth asking for."""
+
+    outcome: Outcome
+    needs_constraint: bool
+    has_failed: bool
 
 
 def ask_verdicts(
@@ -46,16 +57,20 @@ def ask_verdicts(
         on_progress: Called with the number of questions just done.
         ask: How replies are got.
     """
+    read = partial(_verdict, choices=prompt.choices, value=value)
     requests = [prompt.request(**fields) for fields in questions]
-    replies = ask(requests, model=model, store=store, on_progress=on_progress)
-    outcomes = [_read(reply, prompt.choices, value) for reply in replies]
-    again = [i for i, reply in enumerate(replies) if _needs_constraint(reply, outcomes[i])]
+    verdicts = ask(requests, model=model, store=store, read=read, on_progress=on_progress)
+    again = [i for i, verdict in enumerate(verdicts) if verdict.needs_constraint]
     constrained = [prompt.constrained_request(**questions[i]) for i in again]
-    for i, reply in zip(again, ask(constrained, model=model, store=store), strict=True):
-        outcome = _read(reply, prompt.choices, value)
-        if reply.failure is None or replies[i].failure is not None:
-            outcomes[i] = outcome
-    return outcomes
+    for i, verdict in zip(again, ask(constrained, model=model, store=store, read=read), strict=True):
+        if not verdict.has_failed or verdicts[i].has_failed:
+            verdicts[i] = verdict
+    return [verdict.outcome for verdict in verdicts]
+
+
+def _verdict(reply: Reply, *, choices: Sequence[str], value: Value) -> _Verdict:
+    outcome = _read(reply, choices, value)
+    return _Verdict(outcome, _needs_constraint(reply, outcome), reply.failure is not None)
 
 
 def _read(reply: Reply, choices: Sequence[str], value: Value) -> Outcome:

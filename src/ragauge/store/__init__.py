@@ -5,11 +5,21 @@ SQLAlchemy is loaded when a store is opened.
 """
 
 from ragauge.store.keys import canonical_json, request_key, text_hash
-from ragauge.store.records import Damage, JudgeCount, Merged, StoredFailure, StoredReply, StoreStats, Usage
+from ragauge.store.records import (
+    Damage,
+    FinishedCall,
+    JudgeCount,
+    Merged,
+    StoredFailure,
+    StoredReply,
+    StoreStats,
+    Usage,
+)
 from ragauge.store.store import Store
 
 __all__ = [
     "Damage",
+    "FinishedCall",
     "JudgeCount",
     "Merged",
     "Store",

@@ -3,10 +3,25 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, Row, Table, func, insert, inspect, literal, select, tuple_
+from sqlalchemy import (
+    Connection,
+    Engine,
+    Insert,
+    Row,
+    Select,
+    Table,
+    bindparam,
+    func,
+    insert,
+    inspect,
+    literal,
+    select,
+    tuple_,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 
@@ -22,6 +37,9 @@ T = TypeVar("T")
 
 BATCH = 500
 """Values in one IN list and rows in one INSERT: far below every database's limit on parameters."""
+
+RUN = 100
+"""Ids that are read at once where the file is damaged."""
 
 LOCK_PAUSES_S = (0.05, 0.1, 0.2, 0.4)
 """Pauses before trying again when SQLite reports a lock without waiting, as it does while another process recovers."""
@@ -71,16 +89,47 @@ class Database:
         """What `work` returns, done in one transaction; on disk, whole, when this returns, or not done at all."""
         return self._run(work, write=True)
 
-    def pages(self, table: Table, *, size: int = 1000) -> Iterator[Sequence[Row[Any]]]:
-        """All rows in the order of the primary key, some at a time, so that others may work in between."""
+    def pages(self, table: Table, *, size: int = 1000, lost: list[int] | None = None) -> Iterator[Sequence[Row[Any]]]:
+        """All rows in the order of the primary key, some at a time, so that others may work in between.
+
+        Args:
+            table: Whose rows.
+            size: Of a page, at most.
+            lost: Where the ids of rows go that cannot be read, as a part of the file is damaged; the others are read
+                all the same. None, or a table without ids: an error ends it.
+        """
         keys = list(table.primary_key.columns)
         statement = select(table).order_by(*keys).limit(size)
-        page = self.read(lambda connection: connection.execute(statement).all())
-        while page:
-            yield page
-            last = tuple_(*(literal(page[-1]._mapping[key], key.type) for key in keys))
-            after = statement.where(tuple_(*keys) > last)
-            page = self.read(lambda connection, after=after: connection.execute(after).all())  # type: ignore[misc]
+        after, last_id = statement, 0
+        try:
+            while page := self._rows(after):
+                yield page
+                last = tuple_(*(literal(page[-1]._mapping[key], key.type) for key in keys))
+                after = statement.where(tuple_(*keys) > last)
+                last_id = page[-1].id if "id" in table.c else 0
+        except StoreError:
+            if lost is None or "id" not in table.c:
+                raise
+            yield from self._readable(table, last_id + 1, lost)
+
+    def _rows(self, statement: Select[Any]) -> Sequence[Row[Any]]:
+        return self.read(lambda connection: connection.execute(statement).all())
+
+    def _readable(self, table: Table, first: int, lost: list[int]) -> Iterator[Sequence[Row[Any]]]:
+        """Pages of the rows from an id on that can be read: in runs of ids, one by one where a run cannot be read."""
+        last = self.read(lambda connection: connection.execute(select(func.max(table.c.id))).scalar_one())
+        for start in range(first, last + 1, RUN):
+            try:
+                yield self._rows(select(table).where(table.c.id.between(start, start + RUN - 1)).order_by(table.c.id))
+            except StoreError:
+                yield list(self._one_by_one(table, range(start, min(start + RUN, last + 1)), lost))
+
+    def _one_by_one(self, table: Table, ids: range, lost: list[int]) -> Iterator[Row[Any]]:
+        for id_ in ids:
+            try:
+                yield from self._rows(select(table).where(table.c.id == id_))
+            except StoreError:
+                lost.append(id_)
 
     def _run(self, work: Callable[[Connection], T], *, write: bool) -> T:
         """`work` in one transaction, again after a pause when the database was locked."""
@@ -120,22 +169,33 @@ def _prepare(connection: Connection, name: str) -> None:
 
 def insert_new(connection: Connection, table: Table, rows: Sequence[Mapping[str, object]]) -> int:
     """Appends the rows whose keys are not taken; how many they were."""
+    statement = _insert_new(table, connection.dialect.name)
     if connection.dialect.name == "sqlite":
-        statement = sqlite.insert(table).on_conflict_do_nothing()
         return sum(connection.execute(statement, list(batch)).rowcount for batch in batches(rows))
+    return sum(len(connection.execute(statement, list(batch)).all()) for batch in batches(rows))
+
+
+@cache  # building a statement takes longer than executing it
+def _insert_new(table: Table, dialect: str) -> Insert:
+    if dialect == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
     # psycopg does not count the rows of many inserts, so they are returned
-    returning = postgresql.insert(table).on_conflict_do_nothing().returning(*table.primary_key.columns)
-    return sum(len(connection.execute(returning, list(batch)).all()) for batch in batches(rows))
+    return postgresql.insert(table).on_conflict_do_nothing().returning(*table.primary_key.columns)
 
 
 def id_of(connection: Connection, table: Table, row: Mapping[str, object]) -> int:
     """The id of the row with these values, which is appended where there is none."""
-    find = select(table.c.id).where(*(table.c[name] == value for name, value in row.items()))
-    found = connection.execute(find).scalar()
+    find = _find_id(table, tuple(row))
+    found = connection.execute(find, row).scalar()
     if found is None:
         insert_new(connection, table, [row])  # another process may have been faster
-        found = connection.execute(find).scalar_one()
+        found = connection.execute(find, row).scalar_one()
     return int(found)
+
+
+@cache
+def _find_id(table: Table, names: tuple[str, ...]) -> Select[int]:
+    return select(table.c.id).where(*(table.c[name] == bindparam(name) for name in names))
 
 
 def batches(values: Sequence[T]) -> Iterator[Sequence[T]]:

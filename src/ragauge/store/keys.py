@@ -8,7 +8,16 @@ from urllib.parse import urlsplit
 
 from ragauge.errors import InputError
 
-__all__ = ["canonical_json", "key_bytes", "key_text", "request_key", "storable", "text_hash", "without_secrets"]
+__all__ = [
+    "canonical_json",
+    "key_bytes",
+    "key_of_text",
+    "key_text",
+    "request_key",
+    "storable",
+    "text_hash",
+    "without_secrets",
+]
 
 KEY_VERSION = "r1"
 """Stands before each key, so that a later way of making keys can live in the same store."""
@@ -37,7 +46,12 @@ def request_key(request: Mapping[str, object]) -> str:
         >>> request_key({"model": "m", "seed": 1}) == request_key({"model": "m", "seed": 2})
         False
     """
-    return f"{KEY_VERSION}:{_sha256(canonical_json(request))}"
+    return key_of_text(canonical_json(request))
+
+
+def key_of_text(request: str) -> str:
+    """The key of a request whose canonical JSON this is."""
+    return f"{KEY_VERSION}:{_sha256(request)}"
 
 
 def canonical_json(request: Mapping[str, object]) -> str:
@@ -46,7 +60,6 @@ def canonical_json(request: Mapping[str, object]) -> str:
     Raises:
         InputError: As for `request_key`.
     """
-    _refuse_secrets(request)
     try:
         text = json.dumps(
             request, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False, default=_plain
@@ -56,6 +69,7 @@ def canonical_json(request: Mapping[str, object]) -> str:
         raise InputError(
             f"a request must hold JSON values only (text, finite numbers, true, false, null, lists, mappings): {error}"
         ) from error
+    _refuse_secrets(request, text)
     return text
 
 
@@ -87,12 +101,14 @@ def _plain(value: object) -> dict[object, object]:
     raise TypeError(f"{value!r:.80} is a {type(value).__name__}")
 
 
-def _refuse_secrets(request: Mapping[str, object]) -> None:
-    """Requests are kept for ever and shared, so no key may enter one."""
-    for name in _secret_names(request):
-        raise InputError(
-            f"a request must not hold {name!r}: it is written to the store; set the key in the environment"
-        )
+def _refuse_secrets(request: Mapping[str, object], text: str) -> None:
+    """Requests are kept for ever and shared, so no key may enter one; `text` is the request's JSON."""
+    lowered = text.lower()
+    if any(name in lowered for name in SECRET_NAMES):  # a passage may speak of it
+        for name in _secret_names(request):
+            raise InputError(
+                f"a request must not hold {name!r}: it is written to the store; set the key in the environment"
+            )
     if _has_password(request.get("endpoint")):
         raise InputError("a request's endpoint must not hold a user or password: it is written to the store")
 

@@ -48,7 +48,7 @@ def merge_databases(into: Database, other: Database, *, on_progress: Callable[[i
 def _sound_pages(other: Database, table: Table, damaged: Sequence[Damage]) -> Iterator[Rows]:
     left_out = {damage.row for damage in damaged if damage.table == table.name}
     try:
-        for page in other.pages(table):
+        for page in other.pages(table, lost=[]):
             yield [row for row in page if row_name(table, row) not in left_out]
     except StoreError:
         if not left_out:  # else the damage that ends the table here has been found, and is reported

@@ -1,10 +1,36 @@
-"""What a store gives back: frozen records."""
+"""What a store takes and gives back: frozen records."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-__all__ = ["Damage", "JudgeCount", "Merged", "StoreStats", "StoredFailure", "StoredReply", "Usage"]
+__all__ = ["Damage", "FinishedCall", "JudgeCount", "Merged", "StoreStats", "StoredFailure", "StoredReply", "Usage"]
+
+
+@dataclass(frozen=True)
+class FinishedCall:
+    """A call that was answered, on its way into the store.
+
+    Attributes:
+        key: `request_key(request)`.
+        request: The whole request; its "model", "endpoint" and "prompt_id" become columns.
+        reply: The endpoint's JSON answer, whole.
+        latency_s: Seconds from asking to the whole answer.
+        prompt_tokens: Tokens read; None when the endpoint did not tell. A number that cannot be one counts as None.
+        completion_tokens: Tokens written, likewise.
+        cost_usd: What the call cost; None when no price is known.
+        kind: What sort of call it was.
+    """
+
+    key: str
+    request: Mapping[str, object]
+    reply: Mapping[str, object]
+    latency_s: float
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost_usd: float | None = None
+    kind: str = "chat"
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,18 @@
 """Replies in the tables: the first to a request is used, later ones are kept beside it."""
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, select, union_all
 
-from ragauge.errors import StoreError
+from ragauge.errors import InputError, StoreError
 from ragauge.store.database import batches, id_of, insert_new
-from ragauge.store.keys import KEY_VERSION, key_bytes, key_text, text_hash
-from ragauge.store.packing import unpack
-from ragauge.store.records import StoredReply, Usage
+from ragauge.store.keys import canonical_json, key_bytes, key_of_text, key_text, storable, text_hash
+from ragauge.store.packing import pack, unpack
+from ragauge.store.records import FinishedCall, StoredReply, Usage
 from ragauge.store.tables import later_replies, replies, sources
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "find_known",
     "find_replies",
     "named_sources",
+    "new_reply",
     "reply_problem",
     "sum_usage",
 ]
@@ -31,6 +33,9 @@ Source = tuple[str, str, str, str]
 
 SOURCE = ("kind", "model", "endpoint", "prompt_id")
 """The columns of a source, in the order of `NewReply.source`."""
+
+MAX_COUNT = 2**31
+"""Counts of tokens from here on are not believed."""
 
 _MEASURED = ("prompt_tokens", "completion_tokens", "latency_s", "created_at", "cost_usd")
 """The last columns of `StoredReply`, in its order."""
@@ -50,6 +55,39 @@ class Added:
 
     first: int
     later: int
+
+
+def new_reply(call: FinishedCall, *, at: str) -> NewReply:
+    """The call as the tables hold it, stored at `at` (ISO 8601); raises InputError as `Store.put_replies` does."""
+    request, cost_usd = canonical_json(call.request), call.cost_usd
+    if call.key != key_of_text(request):
+        raise InputError(f"key {call.key!r} is not the key of the request given with it; make it with request_key()")
+    if cost_usd is not None and not (math.isfinite(cost_usd) and cost_usd >= 0):
+        raise InputError(f"cost_usd must be a number of dollars, 0 or more, got {cost_usd}")
+    model, endpoint, prompt_id = (storable(str(call.request.get(name) or "")) for name in SOURCE[1:])
+    columns = {
+        "key": key_bytes(call.key),
+        "request": pack(request),
+        "reply": pack(_reply_json(call.reply)),
+        "prompt_tokens": _count(call.prompt_tokens),
+        "completion_tokens": _count(call.completion_tokens),
+        "cost_usd": cost_usd,
+        "latency_s": float(call.latency_s),
+        "created_at": at,
+    }
+    return NewReply((call.kind, model, endpoint, prompt_id), columns)
+
+
+def _reply_json(reply: Mapping[str, object]) -> str:
+    """JSON text; non-finite log-probabilities, which some servers send, are kept as they came."""
+    try:
+        return storable(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"a reply must be a JSON object: {error}") from error
+
+
+def _count(tokens: int | None) -> int | None:
+    return tokens if tokens is not None and 0 <= tokens < MAX_COUNT else None
 
 
 def add_replies(connection: Connection, new: Sequence[NewReply]) -> Added:
@@ -126,7 +164,7 @@ def reply_problem(key: bytes, request: bytes, reply: bytes) -> str | None:
         request_text, reply_text = unpack(request), unpack(reply)
     except StoreError as error:
         return str(error)
-    if key_text(key) != f"{KEY_VERSION}:{text_hash(request_text)}":
+    if key_text(key) != key_of_text(request_text):
         return "its request is not the one its key was made of"
     try:
         values = (json.loads(request_text), json.loads(reply_text))

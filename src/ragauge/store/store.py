@@ -1,9 +1,7 @@
 """The store: replies by the key of their request, failures by the time they happened, vectors by model and text, and
 judgements by who judged which pair."""
 
-import json
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -13,19 +11,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ragauge.errors import InputError
 from ragauge.schema import LABELS
-from ragauge.store.keys import canonical_json, key_bytes, request_key, storable
-from ragauge.store.packing import pack
-from ragauge.store.records import Damage, Merged, StoredFailure, StoredReply, StoreStats, Usage
+from ragauge.store.keys import storable
+from ragauge.store.records import Damage, FinishedCall, Merged, StoredFailure, StoredReply, StoreStats, Usage
 
 if TYPE_CHECKING:
     from ragauge.store.database import Database
 
 __all__ = ["Store"]
-
-MAX_COUNT = 2**31
-"""Counts of tokens from here on are not believed."""
 
 
 class Store:
@@ -36,24 +29,17 @@ class Store:
     answers to one request the first is used and the other kept, and a judgement is superseded by a later one.
 
     Example:
+        >>> from ragauge.store import request_key
         >>> request = {"endpoint": "http://127.0.0.1/v1", "model": "m", "messages": []}
         >>> key = request_key(request)
         >>> with Store.open("sqlite://") as store:
-        ...     store.put_reply(key, request=request, reply={"choices": []}, latency_s=0.2)
+        ...     store.put_replies([FinishedCall(key, request, {"choices": []}, latency_s=0.2)])
         ...     store.replies([key])[key].reply
         {'choices': []}
     """
 
     def __init__(self, database: "Database") -> None:
-        from ragauge.store.replies import NewReply, add_replies
-        from ragauge.store.together import Together
-
         self._database = database
-
-        def write(new: Sequence[NewReply]) -> object:
-            return database.write(lambda connection: add_replies(connection, new))
-
-        self._replies = Together(write)
 
     @classmethod
     def open(cls, where: str | Path, *, missing: Literal["make", "error"] = "make") -> Self:
@@ -105,54 +91,19 @@ class Store:
         found = self._database.read(lambda connection: find_replies(connection, distinct))
         return {reply.key: reply for reply in found}
 
-    def put_reply(
-        self,
-        key: str,
-        *,
-        request: Mapping[str, object],
-        reply: Mapping[str, object],
-        latency_s: float,
-        prompt_tokens: int | None = None,
-        completion_tokens: int | None = None,
-        cost_usd: float | None = None,
-        kind: str = "chat",
-    ) -> None:
-        """Stores one finished call; on disk when this returns. A key that has a reply keeps using it.
-
-        Threads that call this at once share one transaction, so that they wait for the disk together.
-
-        Args:
-            key: `request_key(request)`.
-            request: The whole request; its "model", "endpoint" and "prompt_id" become columns.
-            reply: The endpoint's JSON answer, whole.
-            latency_s: Seconds from asking to the whole answer.
-            prompt_tokens: Tokens read; None when the endpoint did not tell. A number that cannot be one counts as None.
-            completion_tokens: Tokens written, likewise.
-            cost_usd: What the call cost; None when no price is known.
-            kind: What sort of call it was.
+    def put_replies(self, calls: Iterable[FinishedCall]) -> None:
+        """Stores finished calls, all or none; on disk when this returns. A key that has a reply keeps using it.
 
         Raises:
-            InputError: The key is not the request's, request or reply is not JSON, or the request holds an API key.
-            StoreError: It cannot be written.
+            InputError: A key is not its request's, request or reply is not JSON, a request holds an API key, or a cost
+                is below 0 or not finite.
+            StoreError: They cannot be written.
         """
-        from ragauge.store.replies import NewReply
+        from ragauge.store.replies import add_replies, new_reply
 
-        if key != request_key(request):
-            raise InputError(f"key {key!r} is not the key of the request given with it; make it with request_key()")
-        if cost_usd is not None and not (math.isfinite(cost_usd) and cost_usd >= 0):
-            raise InputError(f"cost_usd must be a number of dollars, 0 or more, got {cost_usd}")
-        model, endpoint, prompt_id = (storable(str(request.get(n) or "")) for n in ("model", "endpoint", "prompt_id"))
-        columns = {
-            "key": key_bytes(key),
-            "request": pack(canonical_json(request)),
-            "reply": pack(_reply_json(reply)),
-            "prompt_tokens": _count(prompt_tokens),
-            "completion_tokens": _count(completion_tokens),
-            "cost_usd": cost_usd,
-            "latency_s": float(latency_s),
-            "created_at": _now(),
-        }
-        self._replies.put(NewReply((kind, model, endpoint, prompt_id), columns))
+        at = _now()
+        new = [new_reply(call, at=at) for call in calls]
+        self._database.write(lambda connection: add_replies(connection, new))
 
     def failures(self, keys: Iterable[str] | None = None) -> list[StoredFailure]:
         """The failures of `keys` (None: all there are), oldest first.
@@ -375,18 +326,6 @@ class Store:
         from ragauge.store.merge import merge_databases
 
         return merge_databases(self._database, other._database, on_progress=on_progress)
-
-
-def _reply_json(reply: Mapping[str, object]) -> str:
-    """JSON text; non-finite log-probabilities, which some servers send, are kept as they came."""
-    try:
-        return storable(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))
-    except (TypeError, ValueError) as error:
-        raise InputError(f"a reply must be a JSON object: {error}") from error
-
-
-def _count(tokens: int | None) -> int | None:
-    return tokens if tokens is not None and 0 <= tokens < MAX_COUNT else None
 
 
 def _distinct(keys: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -59,12 +60,22 @@ def find_damage(database: Database, *, on_progress: Callable[[int], None]) -> It
         (vectors, _VectorCheck()),
     ]
     for table, check in checks:
+        lost: list[int] = []
         try:
-            for page in database.pages(table):
+            for page in database.pages(table, lost=lost):
                 yield from check(page)
                 on_progress(len(page))
         except StoreError as error:
             yield Damage(table.name, "and all after it", str(error))
+        for first, last in _runs(lost):
+            rows = f"row {first}" if first == last else f"rows {first} to {last}"
+            yield Damage(table.name, rows, "cannot be read: that part of the file is damaged")
+
+
+def _runs(ids: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """First and last of each run of ids that follow each other."""
+    places = [place for place, id_ in enumerate(ids) if not place or ids[place - 1] + 1 < id_]
+    yield from ((ids[first], ids[end - 1]) for first, end in pairwise([*places, len(ids)]))
 
 
 def _file_damage(database: Database) -> Iterator[Damage]:

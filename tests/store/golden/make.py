@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ragauge.store import Store, request_key
+from ragauge.store import FinishedCall, Store, request_key
 
 N_REPLIES = 12
 
@@ -34,8 +34,12 @@ def main() -> None:
         for number in range(N_REPLIES):
             request = request_of(number)
             tokens = {"prompt_tokens": 100 + number, "completion_tokens": 1} if number % 2 else {}
-            store.put_reply(
-                request_key(request), request=request, reply=reply_of(number), latency_s=number / 4, **tokens
+            store.put_replies(
+                [
+                    FinishedCall(
+                        request_key(request), request=request, reply=reply_of(number), latency_s=number / 4, **tokens
+                    )
+                ]
             )
         store.put_failure(request_key(request_of(99)), "timeout", "")
         store.put_failure(request_key(request_of(99)), "http_500", "oops é")
