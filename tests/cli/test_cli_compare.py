@@ -53,6 +53,14 @@ def test_csv_has_a_row_a_comparison(ragauge, files):
     assert [(row["measure"], row["system"]) for row in rows] == [("P@1", "new")]
 
 
+def test_policies_are_in_json_and_said_where_they_are_not_the_default(ragauge, files):
+    ran = compared(ragauge, files, "-m", "P@1", "--unjudged", "skip")
+    assert ran.out.endswith("\nPolicies: unjudged skip; the others by default.\n")
+    assert "Policies" not in compared(ragauge, files, "-m", "P@1").out
+    found = json.loads(compared(ragauge, files, "-m", "P@1", "--unjudged", "skip", "--format", "json").out)
+    assert (found["policies"]["unjudged"], found["policies"]["ties"]) == ("skip", "trec")
+
+
 def test_table_fits_80_columns_and_shows_no_p_of_zero(ragauge, files):
     ran = compared(ragauge, files, "-m", "P@1", "-m", "T(alpha=0.3)@3")
     assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 80

@@ -12,11 +12,11 @@ from ragauge.io import write_graded_json, write_table
 from ragauge.schema import GRADED
 
 
-def study_rows():
-    """Two data sets of 30 queries, K = N_p and 2 N_p; the grade follows recall, with noise."""
+def study_rows(datasets=("nq", "arxiv")):
+    """Data sets of 30 queries, K = N_p and 2 N_p; the grade follows recall, with noise."""
     rng = np.random.default_rng(0)
     rows = []
-    for dataset in ("nq", "arxiv"):
+    for dataset in datasets:
         for number in range(30):
             n_relevant, ease = int(rng.integers(2, 9)), rng.beta(2, 2)
             found = int(rng.binomial(n_relevant, ease))
@@ -75,7 +75,7 @@ def test_bootstrap_adds_the_corrected_maximum_and_hides_nothing(ragauge, graded,
 def test_where_alpha_cannot_matter_the_table_says_so(ragauge, graded):
     # K / N_p is constant in each of these segments, so alpha only rescales F
     ran = ragauge("correlate", graded, "--bootstrap", 50)
-    of_f = [line for line in ran.out.splitlines() if line.startswith("F ")]
+    of_f = [line for line in ran.out.splitlines() if line.startswith("F ")][1:]  # the first is that of the overview
     assert len(of_f) == 4 and all(line.rstrip().endswith("cannot matter") for line in of_f)
     assert "cannot matter" in ran.err
 
@@ -91,6 +91,64 @@ def test_a_segment_too_small_for_an_interval_is_one_line(ragauge, tmp_path):
         "one  e5  K/N_p=1.0  (1 query, 1 answer; Fe(x=2): 0): fewer than 3 rows",
         "one  e5  K/N_p=2.0  (1 query, 1 answer; Fe(x=2): 0): fewer than 3 rows",
     ]
+
+
+@pytest.fixture
+def many(tmp_path):
+    """Eight segments, and two of ten queries each."""
+    small = [row for row in study_rows(["small"]).to_pylist() if int(row["query_id"].split("-")[1]) < 10]
+    rows = study_rows(["a", "b", "c", "d"]).to_pylist() + small
+    path = tmp_path / "many.parquet"
+    write_table(pa.Table.from_pylist(rows, schema=GRADED), path)
+    return path
+
+
+def test_many_segments_are_one_table_unless_all_are_asked_for(ragauge, many):
+    ran = ragauge("correlate", many)
+    lines = ran.out.splitlines()
+    assert lines[0] == "spearman over 8 segments of 20 queries or more; 2 have fewer"
+    assert lines[-2] == "10 segments, each with its intervals and alphas: ragauge correlate --all"
+    assert "max over alpha" not in ran.out + ran.err
+    assert widest(ran.out) <= 80
+    every = ragauge("correlate", many, "--all")
+    assert every.out.startswith("\n".join(lines[:-2]))
+    assert every.out.count("max over alpha") == 10 and "max over alpha" in every.err
+
+
+def test_the_overview_holds_median_range_and_how_often_a_measure_is_the_best(ragauge, many):
+    out = ragauge("correlate", many, "--quiet").out
+    rows = [row for row in rows_of(ragauge("correlate", many, "--format", "json", "--quiet")) if row["n_queries"] == 30]
+    rows = [row for row in rows if row["coefficient"] == "spearman"]
+    largest = {}
+    for row in rows:
+        place = row["dataset"], row["segment"]
+        largest[place] = max(row["value"] or -1, largest.get(place, -1))
+    mine = [row for row in rows if row["measure"] == "R"]
+    values = [row["value"] for row in mine]
+    n_best = sum(row["value"] > largest[row["dataset"], row["segment"]] - 1e-9 for row in mine)
+    n_near = sum(row["high"] >= largest[row["dataset"], row["segment"]] for row in mine)
+    numbers = [f"{number:.3f}" for number in (np.median(values), min(values), max(values))]
+    of_r = next(line for line in out.splitlines() if line.startswith("R "))
+    assert of_r.split() == ["R", *numbers, "8", str(n_best), str(n_near)]
+    assert 0 < n_best <= n_near <= 8
+
+
+def test_a_contest_counts_the_confidence_sets_in_the_overview(ragauge, many):
+    out = ragauge("correlate", many, "--contest", "--quiet").out
+    met = json.loads(ragauge("correlate", many, "--contest", "--format", "json", "--quiet").out)["contest"]
+    n_in_set = sum(
+        row["measure"] == "R" and row["dataset"] != "*" and row["standing"] in ("winner", "leader", "in the set")
+        for row in met
+    )
+    of_r = next(line for line in out.splitlines() if line.startswith("R "))
+    assert "in set" in out.splitlines()[1]
+    assert of_r.split()[-1] == str(n_in_set)
+
+
+def test_json_and_csv_are_the_same_for_few_tables_and_all(ragauge, many):
+    for format in ("json", "csv"):
+        few, every = (ragauge("correlate", many, "--format", format, "--quiet", *more).out for more in ((), ("--all",)))
+        assert few == every
 
 
 def test_json_holds_four_coefficients_and_the_one_asked_for(ragauge, graded):

@@ -102,6 +102,64 @@ def test_bad_input_exits_2_and_says_what_is_wrong(ragauge, files, monkeypatch, a
     assert message in ran.err
 
 
+@pytest.fixture
+def unlike(files):
+    """Two documents of equal score a query, given as d2 d1: d1 is relevant, d2 is not judged."""
+    (files / "tied.run").write_text("".join(f"q{at} Q0 d2 1 1.0 x\nq{at} Q0 d1 2 1.0 x\n" for at in range(N)))
+    (files / "few.txt").write_text("".join(f"q{at} 0 d1 1\n" for at in range(N)))
+    return files
+
+
+@pytest.mark.parametrize(
+    ("policy", "value"),
+    [
+        ((), 0.5),  # trec: d2 before d1
+        (("--unjudged", "skip"), 1),
+        (("--ties", "expected"), 0.75),
+    ],
+)
+def test_policies_decide_what_a_rule_is_checked_on(ragauge, unlike, policy, value):
+    ran = ragauge("gate", "RR@2 > 0.4", "tied.run", "--labels", "few.txt", "--format", "json", *policy)
+    found = json.loads(ran.out)
+    assert found["rules"][0]["value"] == value
+    assert found["policies"]["ties"] == ("expected" if "expected" in policy else "trec")
+
+
+def test_policies_that_are_not_the_default_are_said(ragauge, unlike):
+    args = ("gate", "T@2 > 0.1", "tied.run", "--labels", "few.txt", "--github-summary=mine.md")
+    told = "Policies (as trec_eval): ties trec, no-relevant zero, unjudged skip; the others\n  by default.\n"
+    assert ragauge(*args, "--compat", "trec_eval", "--unjudged", "skip").out.endswith(told)
+    assert "Policies" in (unlike / "mine.md").read_text()
+    assert "Policies" not in ragauge(*args).out
+
+
+def test_a_document_twice_is_refused_or_counts_once(ragauge, files):
+    (files / "twice.run").write_text("q0 Q0 d1 1 2.0 x\nq0 Q0 d1 2 1.0 x\nq1 Q0 d1 1 1.0 x\n")
+    assert gate(ragauge, "n_p@2 > 0", "twice.run").code == 2
+    found = gate(
+        ragauge,
+        "n_p@2 > 0",
+        "delta n_p@2 > -1 vs twice.run",
+        "twice.run",
+        "--duplicates",
+        "max",
+        "--missing",
+        "skip",
+        "--format",
+        "json",
+    )
+    assert [rule["value"] for rule in json.loads(found.out)["rules"]] == [1, 0]
+
+
+def test_policies_are_refused_where_there_are_only_scores(ragauge, files):
+    ragauge("score", "old.run", "--labels", "qrels.txt", "-m", "P@1", "--per-query", "old.parquet")
+    ran = ragauge("gate", "P@1 > 0.3", "old.parquet", "--ties", "trec")
+    assert (ran.code, ran.out) == (2, "")
+    found = json.loads(ragauge("gate", "P@1 > 0.3", "old.parquet", "--format", "json").out)
+    assert found["policies"] is None
+    assert "old.parquet holds scores, which ragauge score computed by its own policies. Policies: ties trec" in ran.err
+
+
 def test_score_writes_what_gate_takes_for_a_baseline(ragauge, files):
     ragauge("score", "old.run", "--labels", "qrels.txt", "-m", "P@1", "--per-query", "old.parquet")
     assert gate(ragauge, "delta P@1 > 0 vs old.parquet", "new.run").code == 0

@@ -78,6 +78,18 @@ def test_the_default_draws_two_documents_a_query(ragauge, files: Path) -> None:
     assert all(document["label"] is None for document in first["documents"])
 
 
+def test_a_document_twice_is_planned_once_where_asked(ragauge, tmp_path: Path) -> None:
+    documents = [{"doc_id": doc, "score": score} for doc, score in (("d1", 1), ("d2", 3), ("d1", 2), ("d3", 0))]
+    (tmp_path / "a.jsonl").write_text(json.dumps({"query_id": "q1", "documents": documents}) + "\n")
+    args = ("plan-labels", tmp_path / "a.jsonl", "-k", 1, "--deep", 0, "--out", tmp_path / "plan.jsonl")
+    ran = ragauge(*args)
+    assert ran.code == 2 and "document 'd1' stands in the ranking twice" in ran.err
+    for choice, expected in (("first", ["d1", "d2"]), ("max", ["d2", "d1"])):
+        assert ragauge(*args, "--duplicates", choice).code == 0
+        planned = json.loads((tmp_path / "plan.jsonl").read_text())["documents"]
+        assert [document["doc_id"] for document in planned] == expected  # the top 2K
+
+
 def test_several_systems_plan_a_union_and_a_budget_is_kept(ragauge, files: Path) -> None:
     runs = (files / "a.jsonl", files / "b.jsonl")
     ran = ragauge("plan-labels", *runs, "-k", 5, "--out", files / "plan.jsonl")

@@ -77,7 +77,37 @@ def test_missing_labels_are_a_warning(ragauge, tmp_path):
     assert "50% of the first 2 are judged; the others count neither way" in ran.err
 
 
+def test_policies_decide_which_documents_are_cut(ragauge, deep):
+    ran = ragauge("tune", deep, "-m", "T@30", "--depth", 12, "--ties", "trec", "--format", "json")
+    found = json.loads(ran.out)
+    assert len(found["candidates"]) == 12
+    assert (found["policies"]["depth"], found["policies"]["ties"]) == (12, "trec")
+    told = "Policies: depth 12; the others by default.\n"
+    assert ragauge("tune", deep, "-m", "T@30", "--depth", 12).out.endswith(told)
+    assert "Policies" not in ragauge("tune", deep, "-m", "T@30").out
+
+
+def test_queries_without_a_ranking_are_left_out_where_asked(ragauge, tmp_path):
+    (tmp_path / "x.run").write_text("".join(f"q{at} Q0 d1 1 1.0 x\n" for at in range(4)))
+    (tmp_path / "qrels.txt").write_text("".join(f"q{at} 0 d1 1\n" for at in range(6)))
+    args = (
+        "tune",
+        tmp_path / "x.run",
+        "--labels",
+        tmp_path / "qrels.txt",
+        "-m",
+        "T@2",
+        "--today",
+        1,
+        "--format",
+        "json",
+    )
+    assert [json.loads(ragauge(*args, "--missing", word).out)["n"] for word in ("zero", "skip")] == [6, 4]
+
+
 BAD = [
+    (("--unjudged", "skip"), "No such option '--unjudged'"),
+    (("--ties", "expected"), "is not one of 'trec', 'input'"),
     (("-m", "P@10"), "tuning maximises T or F"),
     (("-m", "T@5", "--today", "10"), "today must be 1..5, the K of T@5, got 10"),
     (("-m", "F@20"), "give qrels, or use T"),

@@ -70,6 +70,7 @@ REFUSED = [
     ('P@"10"', """cutoff must be a positive integer, got "10" in 'P@"10"'"""),
     ("P@٣", "cutoff must be a positive integer, got ٣ in 'P@٣'"),
     ("P@2000000", "cutoff must be at most 1000000, got 2000000 in 'P@2000000'"),
+    ("P@" + "9" * 20, f"cutoff must be at most 1000000, got a number of 20 digits in 'P@{'9' * 20}'"),
     ("P(alpha=0.3)@10", "P has no parameter 'alpha' in 'P(alpha=0.3)@10'; its parameters: labels, rel"),
     ("Judged(rel=1)@10", "Judged has no parameter 'rel' in 'Judged(rel=1)@10'; its parameters: none"),
     ("T(a=0.3)@10", "T has no parameter 'a' in 'T(a=0.3)@10'; its parameters: alpha, form, unjudged, labels, rel"),
@@ -175,6 +176,12 @@ def test_parameters_are_complete_and_in_their_order_however_they_were_given() ->
 def test_a_measure_built_in_python_is_checked_alike(cutoff: object) -> None:
     with pytest.raises(MeasureError, match="cutoff must be a positive integer"):
         Measure("P", cutoff)  # type: ignore[arg-type]
+
+
+def test_a_cutoff_of_more_digits_than_python_reads_is_refused_alike() -> None:
+    with pytest.raises(MeasureError, match="cutoff must be at most 1000000, got a number of 5000 digits"):
+        parse_measure("P@" + "9" * 5000)
+    assert parse_measure("P@" + "0" * 5000 + "7") == Measure("P", 7)
 
 
 def test_a_cutoff_is_required_optional_or_none() -> None:

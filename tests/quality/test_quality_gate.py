@@ -7,6 +7,7 @@ import pytest
 
 from ragauge.errors import FormatError, InputError, MeasureError
 from ragauge.io import read_labels, write_table
+from ragauge.measures import Policies
 from ragauge.quality.gate import Source, assert_quality, check_rules, read_source
 from ragauge.quality.rules import parse_rule
 
@@ -44,6 +45,22 @@ def test_rules_pass_fail_and_stay_undecided_by_the_interval(folder):
     assert found[0].value == pytest.approx(0.375)
     assert (found[0].n, found[0].judged) == (N, 1)
     assert found[0].low < 0.375 < found[0].high
+
+
+def test_policies_apply_to_both_sides_of_a_rule(folder):
+    twice = "q0 Q0 d2 1 2.0 x\nq0 Q0 d1 2 1.5 x\nq0 Q0 d2 3 1.0 x\nq1 Q0 d1 1 1.0 x\n"
+    (folder / "twice.run").write_text(twice)
+    (folder / "few.txt").write_text("q0 0 d1 1\nq1 0 d1 1\n")
+    rules = ("RR@2 >= 1", "delta RR@2 >= 0 vs twice.run")
+    policies = Policies(duplicates="first", unjudged="skip")
+    assert_quality("twice.run", "few.txt", *rules, on="point", policies=policies)
+    with pytest.raises(AssertionError, match=r"RR@2 >= 1: 0.750"):  # (1/2 + 1) / 2, with d2 not relevant
+        assert_quality("twice.run", "few.txt", *rules, on="point", policies=Policies(duplicates="first"))
+
+
+def test_bounds_are_not_what_a_rule_can_be_checked_on(folder):
+    with pytest.raises(InputError, match="unjudged=bounds gives two; choose negative or skip"):
+        check("P@2 > 0.2", policies=Policies(unjudged="bounds"))
 
 
 def test_undecided_can_be_let_through_and_the_point_can_decide(folder):

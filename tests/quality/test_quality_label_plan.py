@@ -135,6 +135,7 @@ REFUSED = [
     ({"estimator": "chapman"}, "needs rankings of 2 systems, got 1"),
     ({"cutoff": 0}, "cutoff must be 1 or more"),
     ({"depth": 9}, "depth at least 10"),
+    ({"depth": 10**20}, "depth must be at most 1000000, got 1"),
 ]
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.number_options import RANK, NumberIn, level_option, rel_option
 from ragauge.cli.reading import check_judged, labels_option, read_noted, reading_options
 from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
 from ragauge.errors import InputError
@@ -20,32 +21,30 @@ if TYPE_CHECKING:
 @click.option(
     "--within",
     "half_width",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberIn(0, min_open=True),
     default=0.02,
     show_default=True,
     help="Half width wanted.",
 )
-@click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="K of P@K or T@K.")
+@click.option("-k", "--top", type=RANK, default=10, show_default=True, help="K of P@K or T@K.")
 @labels_option
-@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@rel_option
 @click.option(
     "--mean",
-    type=click.FloatRange(0, 1, True, True),
+    type=NumberIn(0, 1, True, True),
     help="Expected share of relevant documents. Default: from RANKINGS, else 0.5.",
 )
 @click.option(
-    "--icc", type=click.FloatRange(0, 1), help="How alike labels of one query are. Default: from RANKINGS, else 0.25."
+    "--icc", type=NumberIn(0, 1), help="How alike labels of one query are. Default: from RANKINGS, else 0.25."
 )
 @click.option(
     "--correlation",
-    type=click.FloatRange(-1, 1, True, True),
+    type=NumberIn(-1, 1, True, True),
     default=0.0,
     help="Of a proxy known for all queries with P@K, if any.",
 )
-@click.option(
-    "--query-cost", type=click.FloatRange(0), default=0.0, show_default=True, help="What a query costs, in labels."
-)
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--query-cost", type=NumberIn(0), default=0.0, show_default=True, help="What a query costs, in labels.")
+@level_option
 @reading_options
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ragauge.cli.number_options import NUMBER
 from ragauge.cli.terminal import TABLE_FILE, echo_json, echo_records, note, quiet_option, seed_option
 from ragauge.errors import InputError
 
@@ -21,7 +22,7 @@ MAX_ROWS = 12
 @click.command("calibrate")
 @click.argument("labels", type=click.Path(path_type=Path))
 @click.option("--human", type=click.Path(path_type=Path), required=True, help="People's labels of some of the pairs.")
-@click.option("--human-rel", type=float, default=1.0, show_default=True, help="People's label of a relevant document.")
+@click.option("--human-rel", type=NUMBER, default=1.0, show_default=True, help="People's label of a relevant document.")
 @click.option(
     "--method",
     type=click.Choice(["isotonic", "logistic"]),

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ragauge.cli.given import read_given
-from ragauge.cli.policy_options import policy_options
+from ragauge.cli.number_options import NumberIn, level_option, rel_option
+from ragauge.cli.policy_options import policies_line, policy_options
 from ragauge.cli.reading import input_format_option, labels_option, nothing_judged, refuse_designs
 from ragauge.cli.terminal import (
     TABLE_FILE,
@@ -23,6 +24,7 @@ from ragauge.cli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from ragauge.measures import Policies
     from ragauge.quality.compare import Compared
     from ragauge.results import Comparison
     from ragauge.stats.paired import Alternative
@@ -39,11 +41,11 @@ needs  queries that find the change above (or that of --detect) as often"""
 @labels_option
 @click.option("-m", "--measure", "names", multiple=True, help='Such as "T(alpha=0.3)@10"; may be given many times.')
 @click.option("--baseline", help="Name of the run to compare with. Default: the first one.")
-@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@rel_option
 @policy_options
 @click.option("--cluster", type=click.Path(path_type=Path), help="File: query_id, and what the query belongs to.")
 @click.option("--cluster-by", help="Column of that file, such as session_id, if it has several.")
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@level_option
 @click.option(
     "--alternative",
     type=click.Choice(["two-sided", "greater", "less"]),
@@ -52,7 +54,7 @@ needs  queries that find the change above (or that of --detect) as often"""
 )
 @click.option(
     "--detect",
-    type=click.FloatRange(0, min_open=True),
+    type=NumberIn(0, min_open=True),
     help="Say how many queries it takes to find a difference of this size.",
 )
 @click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random sign patterns.")
@@ -123,17 +125,17 @@ def compare_command(
 
         write_text(html, comparison_report(title=f"{found.baseline.name} against others", found=found))
         note(f"Report: {html}", quiet=quiet)
-    echo_comparisons(found, format=format)
+    echo_comparisons(found, policies=given.policies, told=policies_line(chosen), format=format)
 
 
-def echo_comparisons(found: "Compared", *, format: str) -> None:
-    """The comparisons on stdout, a table a measure."""
+def echo_comparisons(found: "Compared", *, policies: "Policies", told: str, format: str) -> None:
+    """The comparisons on stdout, a table a measure, and what is told of the policies."""
     if format == "json":
         names = [system.name for system in found.systems]
         comparisons = [asdict(one) for one in found.comparisons]
         n_queries = max(one.n + one.n_undefined for one in found.comparisons)
         head = {"n_queries": n_queries, "baseline": found.baseline.name, "systems": names}
-        echo_json(head | {"comparisons": comparisons})
+        echo_json(head | {"policies": asdict(policies), "comparisons": comparisons})
     elif format == "csv":
         echo_records([asdict(one) for one in found.comparisons], format="csv")
     else:
@@ -147,6 +149,8 @@ def echo_comparisons(found: "Compared", *, format: str) -> None:
             row["measure"] = "" if row["measure"] == earlier["measure"] else row["measure"]
         echo_records(rows, format="table", title="What this rests on")
         click.echo(f"\n{LEGEND}")
+        if told:
+            click.echo("\n" + click.wrap_text(told, 80, subsequent_indent="  "))
 
 
 def _result(one: "Comparison") -> dict[str, Any]:

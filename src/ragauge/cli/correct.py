@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from ragauge.cli.number_options import NUMBER, level_option
 from ragauge.cli.reading import check_judged, read_noted, reading_options
 from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option
 
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 )
 @click.option("--labels", type=click.Path(path_type=Path), help="The model's labels. Default: those inside RANKINGS.")
 @click.option("-m", "--measure", "names", multiple=True, help="Such as P@10; may be given many times.")
-@click.option("--rel", type=float, help="A label of the model this high is relevant. Default: 1; 0.5 if probabilities.")
-@click.option("--human-rel", type=float, default=1.0, show_default=True, help="The same for people's labels.")
+@click.option(
+    "--rel", type=NUMBER, help="A label of the model this high is relevant. Default: 1; 0.5 if probabilities."
+)
+@click.option("--human-rel", type=NUMBER, default=1.0, show_default=True, help="The same for people's labels.")
 @click.option(
     "--target",
     type=click.Choice(["new", "these"]),
@@ -34,7 +37,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="The mean over queries like these, or over just these.",
 )
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@level_option
 @reading_options
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from ragauge.cli.correlation_table import echo_correlations, legend
+from ragauge.cli.number_options import level_option
 from ragauge.cli.terminal import TABLE_FILE, OutFile, bars, note, quiet_option, write_text
 
 if TYPE_CHECKING:
@@ -49,9 +50,10 @@ ALWAYS = COEFFICIENTS[:4]
     type=click.Choice(["folds", "datasets"]),
     help="Choose alpha on other queries (5 folds), or on other data sets.",
 )
+@click.option("--all", "tables", flag_value="all", default="few", help="A table for each segment, also for many.")
 @click.option("--contest", is_flag=True, help="Also say which measure may be the best, in each segment and pooled.")
 @click.option("--against", metavar="MEASURE", help="Of the contest: differences from this one, not from the leader.")
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@level_option
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of replicates and folds.")
 @click.option("--html", type=OutFile(), help="Write the report to this file.")
 @click.option("--out", type=TABLE_FILE, help="Write the whole table (.parquet .csv .jsonl).")
@@ -66,6 +68,7 @@ def correlate_command(
     alphas: Literal["exact", "grid", "log"],
     bootstrap: int,
     held_out: Literal["folds", "datasets"] | None,
+    tables: Literal["few", "all"],
     contest: bool,
     against: str | None,
     level: float,
@@ -128,8 +131,10 @@ def correlate_command(
         files = export_charts(study_charts(found, rows, met), charts, charts_as)
         note(f"Charts: {len(files)} in {charts}", quiet=quiet)
     shown = met if contest else None
-    echo_correlations(found, coefficient=coefficient, format=format, level=level, contest=shown)
-    if format == "table" and not quiet:
+    explained = echo_correlations(
+        found, coefficient=coefficient, format=format, level=level, contest=shown, tables=tables
+    )
+    if explained and not quiet:
         note(legend(found, level=level, held_out=held_out))
 
 

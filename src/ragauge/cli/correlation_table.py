@@ -1,15 +1,17 @@
-"""What `ragauge correlate` and `ragauge study` print: a table a segment, what its alphas are worth, and a legend."""
+"""What `ragauge correlate` and `ragauge study` print: an overview, a table a segment and what its alphas are worth, a
+legend."""
 
 from collections.abc import Sequence
 from itertools import groupby
 from math import isfinite, isnan
 from operator import itemgetter
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from ragauge.cli.contest_table import echo_contest
+from ragauge.cli.correlation_overview import echo_overview
 from ragauge.cli.terminal import echo_json, echo_records
 
 if TYPE_CHECKING:
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["echo_correlations", "legend"]
 
 Record = dict[str, Any]
+
+MOST_TABLES = 6
+"""More segments than this are left to the overview, unless all are asked for."""
 
 _WIDTH = 80
 _PLACE = itemgetter("dataset", "embedder", "segment")
@@ -34,9 +39,16 @@ within          for the same query: do its rows follow their grades?"""
 
 
 def echo_correlations(
-    found: "pa.Table", *, coefficient: str, format: str, level: float = 0.95, contest: "pa.Table | None" = None
-) -> None:
-    """The correlations of one coefficient (or all) on stdout, a table a segment; then the contest, if there was one.
+    found: "pa.Table",
+    *,
+    coefficient: str,
+    format: str,
+    level: float = 0.95,
+    contest: "pa.Table | None" = None,
+    tables: Literal["few", "all"] = "few",
+) -> bool:
+    """The correlations of one coefficient (or all) on stdout: an overview, a table a segment, the contest if there was
+    one.
 
     Args:
         found: `schema.CORRELATIONS`.
@@ -44,19 +56,31 @@ def echo_correlations(
         format: "table", "json" (all there is) or "csv" (the rows of the coefficient).
         level: Confidence level of the intervals.
         contest: `schema.CONTEST`.
+        tables: Those of the segments: "all", or none where there are more than a "few" and an overview.
+
+    Returns:
+        Whether there was a table of a segment, for `legend` to explain.
     """
-    rows = found.to_pylist()
+    rows, met = found.to_pylist(), None if contest is None else contest.to_pylist()
     if format == "json":
-        echo_json({"correlations": rows} | ({} if contest is None else {"contest": contest.to_pylist()}))
-        return
+        echo_json({"correlations": rows} | ({} if met is None else {"contest": met}))
+        return False
     shown = [row for row in rows if coefficient in ("all", row["coefficient"])]
     if format == "csv":
         echo_records(shown, format="csv")
-        return
-    for place, group in groupby(shown, key=_PLACE):
-        _echo_segment("  ".join(place), list(group), _columns(found), level, several=coefficient == "all")
+        return False
+    segments = [(place, list(group)) for place, group in groupby(shown, key=_PLACE)]
+    overview = echo_overview(shown, met)
+    n_tables = sum(not _why_nothing(group) for _, group in segments)
+    each = tables == "all" or n_tables <= MOST_TABLES or not overview
+    if each:
+        for place, group in segments:
+            _echo_segment("  ".join(place), group, _columns(found), level, several=coefficient == "all")
+    else:
+        click.echo(f"{len(segments)} segments, each with its intervals and alphas: ragauge correlate --all\n")
     if contest is not None:
         echo_contest(contest)
+    return each
 
 
 def legend(found: "pa.Table", *, level: float, held_out: str | None) -> str:

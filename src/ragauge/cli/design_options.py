@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ragauge.cli.number_options import NumberIn
 from ragauge.cli.terminal import echo_json, echo_records, note
 from ragauge.errors import InputError
 
@@ -32,9 +33,7 @@ def design_options(command: Command) -> Command:
             show_default=True,
             help="What to label: all, or a random part of the top K (--top, 10 if not given) for the mean alone.",
         ),
-        click.option(
-            "--half-width", type=click.FloatRange(0, min_open=True), help="Of mean P@K, where --design until stops."
-        ),
+        click.option("--half-width", type=NumberIn(0, min_open=True), help="Of mean P@K, where --design until stops."),
         click.option("--draw", type=click.IntRange(1), help="Documents for --design stratified. Default: one a query."),
     )
     for option in reversed(options):

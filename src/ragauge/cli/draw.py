@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.number_options import RANK
 from ragauge.cli.reading import read_noted, reading_options
 from ragauge.cli.terminal import RANKINGS_FILE, counted, note, quiet_option, seed_option
 from ragauge.errors import InputError
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 @click.argument("rankings", type=click.Path(path_type=Path))
 @click.option("--queries", type=click.IntRange(1), help="So many queries, with all of their top documents.")
 @click.option("--documents", type=click.IntRange(1), help="So many documents of the top K of each query.")
-@click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="K.")
+@click.option("-k", "--top", type=RANK, default=10, show_default=True, help="K.")
 @seed_option("Of the draw.")
 @click.option("--out", type=RANKINGS_FILE, required=True, help="The drawn rankings (JSONL).")
 @reading_options

@@ -1,9 +1,8 @@
 """`ragauge gate`: rules in, exit code out; for continuous integration."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,20 @@ from xml.etree import ElementTree
 
 import click
 
-from ragauge.cli.reading import labels_option, read_noted, reading_options, refuse_designs
+from ragauge.cli.given import read_files, resolved
+from ragauge.cli.number_options import level_option, rel_option
+from ragauge.cli.policy_options import policies_line, policies_of, policy_options
+from ragauge.cli.reading import input_format_option, labels_option, refuse_designs
 from ragauge.cli.terminal import EXIT_CODE, OutFile, echo_json, echo_records, note, quiet_option, write_text
 from ragauge.errors import InputError
 
 if TYPE_CHECKING:
-    from ragauge.quality.gate import Verdict
+    import pyarrow as pa
+
+    from ragauge.io import Reading
+    from ragauge.measures import Policies
+    from ragauge.quality.gate import Source, Verdict
+    from ragauge.quality.rules import Rule
 
 SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 
@@ -25,14 +32,14 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
 @click.argument("rules_and_rankings", nargs=-1, required=True, metavar="RULE ... RANKINGS")
 @labels_option
 @click.option("--run", help="Which run, where a file holds several.")
-@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@rel_option
 @click.option(
     "--on", type=click.Choice(["interval", "point"]), default="interval", show_default=True, help="Decide on it."
 )
 @click.option(
     "--undecided", type=click.Choice(["fail", "pass"]), default="fail", show_default=True, help="What it counts as."
 )
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@level_option
 @click.option("--cluster", type=click.Path(path_type=Path), help="File: query_id, and what the query belongs to.")
 @click.option("--cluster-by", help="Column of that file, such as session_id, if it has several.")
 @click.option("--junit", type=OutFile(), help="Write the verdicts as JUnit XML to this file.")
@@ -43,7 +50,8 @@ SUMMARY_VARIABLE = "GITHUB_STEP_SUMMARY"
     metavar="[FILE]",
     help=f"Append the verdicts as Markdown to this file. Default: ${SUMMARY_VARIABLE}.",
 )
-@reading_options
+@policy_options
+@input_format_option
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 @click.pass_context
@@ -61,9 +69,10 @@ def gate_command(
     cluster_by: str | None,
     junit: Path | None,
     github_summary: str | None,
+    input_format: str | None,
     format: str,
     quiet: bool,
-    **reading: Any,
+    **chosen: Any,
 ) -> None:
     """Pass (exit 0) or fail (exit 1) RANKINGS by rules on their measures.
 
@@ -76,24 +85,22 @@ def gate_command(
       ragauge gate "delta P@10 > -0.02 vs old.run" new.run --labels qrels.txt
     """
     from ragauge.io import read_clusters, read_labels
-    from ragauge.quality.gate import check_rules, read_source
+    from ragauge.measures import as_trec_eval
+    from ragauge.quality.gate import check_rules
     from ragauge.quality.rules import parse_rule
-    from ragauge.quality.systems import one_run
 
     summary = _summary_file(github_summary)
     rules, rankings = _told_apart(rules_and_rankings)
     parsed = [parse_rule(rule) for rule in rules]
-    read = partial(read_noted, given=reading, quiet=quiet)
-    source = read_source(rankings, run=run, read=read)
-    if source.run:
-        one_run(source.table, run, source=rankings)
-    files = dict.fromkeys(rule.baseline for rule in parsed if rule.baseline is not None)
-    refuse_designs([Path(name) for name in (rankings, *files)], labels)
+    if chosen["compat"]:
+        parsed = [replace(rule, measure=as_trec_eval(rule.measure)) for rule in parsed]
+    given = _read(rankings, parsed, labels, run, input_format, chosen, quiet=quiet)
     verdicts = check_rules(
         parsed,
-        source,
+        given.source,
         read_labels(labels) if labels else None,
-        baselines={file: read_source(file, run=source.run, read=read) for file in files},
+        baselines=given.baselines,
+        policies=given.policies,
         clusters=read_clusters(cluster, cluster_by) if cluster else None,
         level=level,
         on=on,
@@ -104,11 +111,58 @@ def gate_command(
         write_text(junit, junit_xml(verdicts, rankings))
         note(f"JUnit: {junit}", quiet=quiet)
     if summary:
-        _append(summary, markdown(verdicts, rankings))
+        _append(summary, markdown(verdicts, rankings, policies_line(chosen)))
         note(f"Summary: {summary}", quiet=quiet)
     ctx.meta[EXIT_CODE] = 0 if all(verdict.passed for verdict in verdicts) else 1
-    _echo(verdicts, rankings, format)
+    _echo(verdicts, rankings, format, given.applied, policies_line(chosen))
     ctx.exit(ctx.meta[EXIT_CODE])
+
+
+@dataclass(frozen=True)
+class _Given:
+    """What is checked, what it is checked against, and how the options say to take it."""
+
+    source: "Source"
+    baselines: "Mapping[str, Source]"
+    policies: "Policies"
+
+    @property
+    def applied(self) -> "Policies | None":
+        """The policies; None where scores alone are given, as these were computed by others."""
+        ranked = any(source.kind == "rankings" for source in (self.source, *self.baselines.values()))
+        return self.policies if ranked else None
+
+
+def _read(
+    rankings: str,
+    rules: Sequence["Rule"],
+    labels: Path | None,
+    run: str | None,
+    input_format: str | None,
+    chosen: Mapping[str, Any],
+    *,
+    quiet: bool,
+) -> _Given:
+    """Reads the files; policies are refused where none of them holds rankings."""
+    from ragauge.quality.gate import read_source
+    from ragauge.quality.systems import one_run
+
+    policies = policies_of(chosen)
+    readings: list[Reading] = []
+
+    def read(path: str | Path) -> "pa.Table":
+        readings.extend(read_files([Path(path)], input_format, chosen["ties"], policies.duplicates, quiet=quiet))
+        return readings[-1].table
+
+    source = read_source(rankings, run=run, read=read)
+    if source.run:
+        one_run(source.table, run, source=rankings)
+    files = dict.fromkeys(rule.baseline for rule in rules if rule.baseline is not None)
+    refuse_designs([Path(name) for name in (rankings, *files)], labels)
+    baselines = {file: read_source(file, run=source.run, read=read) for file in files}
+    if not readings and (told := policies_line(chosen)):
+        raise InputError(f"{rankings} holds scores, which ragauge score computed by its own policies. {told}")
+    return _Given(source, baselines, resolved(policies, readings, chosen["ties"]))
 
 
 def junit_xml(verdicts: Sequence["Verdict"], name: str) -> str:
@@ -128,8 +182,8 @@ def junit_xml(verdicts: Sequence["Verdict"], name: str) -> str:
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(suite, encoding="unicode") + "\n"
 
 
-def markdown(verdicts: Sequence["Verdict"], name: str) -> str:
-    """The verdicts as a section with a table."""
+def markdown(verdicts: Sequence["Verdict"], name: str, told: str = "") -> str:
+    """The verdicts as a section with a table, and what is told about them."""
     passed = sum(verdict.passed for verdict in verdicts)
     rows = [_row(verdict) for verdict in verdicts]
     lines = [
@@ -139,6 +193,7 @@ def markdown(verdicts: Sequence["Verdict"], name: str) -> str:
         "|" + "---|" * len(rows[0]),
         *("| " + " | ".join(_escaped(_shown(value)) for value in row.values()) + " |" for row in rows),
         "",
+        *([told, ""] if told else ()),
     ]
     return "\n".join(lines)
 
@@ -172,10 +227,11 @@ def _append(path: Path, text: str) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}; choose another file") from error
 
 
-def _echo(verdicts: Sequence["Verdict"], name: str, format: str) -> None:
+def _echo(verdicts: Sequence["Verdict"], name: str, format: str, policies: "Policies | None", told: str) -> None:
     if format == "json":
         passed = all(verdict.passed for verdict in verdicts)
-        echo_json({"rankings": name, "passed": passed, "rules": [asdict(verdict) for verdict in verdicts]})
+        head = {"rankings": name, "passed": passed, "policies": policies and asdict(policies)}
+        echo_json(head | {"rules": [asdict(verdict) for verdict in verdicts]})
     elif format == "csv":
         echo_records([asdict(verdict) for verdict in verdicts], format="csv")
     else:
@@ -183,6 +239,8 @@ def _echo(verdicts: Sequence["Verdict"], name: str, format: str) -> None:
         for verdict in verdicts:
             if verdict.outcome != "pass":
                 click.echo(f"\n{verdict.rule}\n    {_explained(verdict)}")
+        if told:
+            click.echo("\n" + click.wrap_text(told, 80, subsequent_indent="  "))
 
 
 def _row(verdict: "Verdict") -> dict[str, Any]:

@@ -70,9 +70,7 @@ def read_given(
     from ragauge.quality.relevant import labels_of_plan
 
     policies = policies_of(chosen)
-    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates)
-    for reading in readings:
-        note(str(reading), quiet=quiet)
+    readings = read_files(rankings, input_format, chosen["ties"], policies.duplicates, quiet=quiet)
     table = together(readings)
     plan = planned_labels(chosen, labels) if "relevant_count" in chosen else None
     known = read_labels(labels) if labels else None if plan is None else labels_of_plan(plan)
@@ -100,13 +98,18 @@ def parse_all(names: Sequence[str], *, rel: float | None) -> list["Measure"]:
     return list(dict.fromkeys(measures if rel is None else [at_level(measure, rel) for measure in measures]))
 
 
-def read_files(paths: Sequence[Path], format: str | None, ties: str | None, duplicates: str) -> list["Reading"]:
-    """The rankings of each file, a TREC run in the order of its lines where --ties input asks for it."""
+def read_files(
+    paths: Sequence[Path], format: str | None, ties: str | None, duplicates: str, *, quiet: bool
+) -> list["Reading"]:
+    """The rankings of each file, a TREC run in the order of its lines where --ties input asks for it; each is noted."""
     from ragauge.io import scan_rankings
 
     keep: Literal["error", "keep"] = "error" if duplicates == "error" else "keep"
     order: Literal["input", "trec"] = "input" if ties == "input" else "trec"
-    return [scan_rankings(path, format=format, duplicates=keep, order=order) for path in paths]
+    readings = [scan_rankings(path, format=format, duplicates=keep, order=order) for path in paths]
+    for reading in readings:
+        note(str(reading), quiet=quiet)
+    return readings
 
 
 def together(readings: Sequence["Reading"]) -> "pa.Table":

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from ragauge.cli.number_options import NUMBER
 from ragauge.errors import InputError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def judge_options(command: Command) -> Command:
             "--examples", type=click.Path(path_type=Path), help="Labels by people; a few are shown to the model."
         ),
         click.option(
-            "--examples-rel", type=float, default=1.0, show_default=True, help="Their label of a relevant document."
+            "--examples-rel", type=NUMBER, default=1.0, show_default=True, help="Their label of a relevant document."
         ),
         click.option("--batch-size", type=click.IntRange(1), default=1, show_default=True, help="Documents in a call."),
         click.option(

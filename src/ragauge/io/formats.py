@@ -18,6 +18,7 @@ from ragauge.io.columnar import Order
 from ragauge.io.content import Content, content_of, in_place
 from ragauge.io.conventions import CONVENTIONS, Convention
 from ragauge.io.found import Reading, n_repeating
+from ragauge.io.mistaken import refuse_labels, refuse_rankings
 from ragauge.io.ours import JSONL, PARQUET, ROWS, SCORES, TREC, trec_rankings
 from ragauge.io.rows import Duplicates, raise_problems
 from ragauge.io.spans import settle
@@ -43,8 +44,8 @@ def scan_rankings(
         The table, one row a query and run, and the counts; `str()` of it is one sentence.
 
     Raises:
-        FormatError: The file cannot be read, has no ranking in it, or something in it is wrong; the first problems are
-            shown together.
+        FormatError: The file cannot be read, has no ranking in it, looks like labels (with no `format`), or something
+            in it is wrong; the first problems are shown together.
         InputError: `source` is none of these.
 
     >>> reading = scan_rankings({"q1": {"d1": 0.5, "d2": 0.7}})
@@ -52,6 +53,8 @@ def scan_rankings(
     ('the dict: read as scores by query and document: 1 ranking', [['d2', 'd1']])
     """
     content = content_of(source)
+    if format is None:
+        refuse_labels(content)
     chosen = _choose(content, format, "rankings")
     read = partial(trec_rankings, order=order) if chosen is TREC else chosen.rankings
     reading = read(content, duplicates)
@@ -67,14 +70,16 @@ def scan_labels(source: object, *, format: str | None = None) -> Reading:
         format: A name of `FORMATS`; None = recognised by content.
 
     Raises:
-        FormatError: The file cannot be read, has no label in it, or something in it is wrong; the first problems are
-            shown together.
+        FormatError: The file cannot be read, has no label in it, looks like rankings (with no `format`), or something
+            in it is wrong; the first problems are shown together.
         InputError: `source` is none of these.
 
     >>> scan_labels({"q1": {"d1": 1, "d2": 0}}).table.select(["doc_id", "label"]).to_pylist()
     [{'doc_id': 'd1', 'label': 1.0}, {'doc_id': 'd2', 'label': 0.0}]
     """
     content = content_of(beir.labels_file(source) if isinstance(source, str | Path) else source)
+    if format is None:
+        refuse_rankings(content)
     return _choose(content, format, "labels").labels(content)
 
 

@@ -8,10 +8,10 @@ A file is read as columns (`fields`, `columnar`). Where that does not go, or som
 line by line, which says what is wrong and where.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -36,6 +36,7 @@ __all__ = ["read_qrels", "read_run", "write_run"]
 
 _RUN = ("query_id", "Q0", "doc_id", "rank", "score", "run")
 _QRELS = ("query_id", "0", "doc_id", "label")
+Row = TypeVar("Row")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ def read_qrels(path: str | Path) -> pa.Table:
     """
     columns = read_columns(path, _QRELS, LABEL_TYPES)
     table = None if columns is None else labels_of(columns)
-    return labels_table(parse(path, _entries(path, _QRELS), _label)) if table is None else table
+    return labels_table(_parsed(path, _QRELS, _label)) if table is None else table
 
 
 def write_run(table: pa.Table, path: str | Path) -> None:
@@ -99,7 +100,7 @@ def write_run(table: pa.Table, path: str | Path) -> None:
 
 def _run_by_lines(path: str | Path, order: Order, duplicates: Duplicates) -> pa.Table:
     """The same table, or what is wrong with each line."""
-    entries = parse(path, _entries(path, _RUN), _entry)
+    entries = _parsed(path, _RUN, _entry)
     if duplicates == "error":
         entries = unique(
             entries,
@@ -114,13 +115,30 @@ def _run_by_lines(path: str | Path, order: Order, duplicates: Duplicates) -> pa.
     return rankings_table(Rows(str(path), rankings, tuple(range(1, len(rankings) + 1)), ()))
 
 
+def _parsed(path: str | Path, names: tuple[str, ...], read: Callable[[str], Row]) -> Rows[Row]:
+    """The lines as `read` takes them; for a file of the other kind one error, not one a line."""
+    entries = parse(path, _entries(path, names), read)
+    n_lines, other = len(entries.problems), _RUN if names is _QRELS else _QRELS
+    if n_lines and not entries.rows and all(_n_fields(line) == len(other) for _, line in _entries(path, names)):
+        has = f"{n_lines:,} line{'' if n_lines == 1 else 's'} of {len(other)} fields ({' '.join(other)})"
+        if other is _QRELS:
+            raise FormatError(f"{path} looks like labels (qrels), not rankings: it has {has}; give it with --labels")
+        raise FormatError(f"{path} looks like a run, not labels (qrels): it has {has}; give it as RANKINGS")
+    return entries
+
+
 def _entries(path: str | Path, names: tuple[str, ...]) -> Iterator[tuple[int, str]]:
     """The numbered lines that are neither blank nor comments."""
     return ((number, line) for number, line in numbered_lines(path) if not is_comment(line, len(names)))
 
 
+def _n_fields(line: str) -> int:
+    """Only ASCII space separates, as in C's isspace, so ids may hold any other character."""
+    return len(line.encode().split())
+
+
 def _fields(line: str, names: tuple[str, ...]) -> list[str]:
-    """The fields of a line; only ASCII space separates, as in C's isspace, so ids may hold any other character."""
+    """The fields of a line."""
     fields = [field.decode() for field in line.encode().split()]
     if len(fields) != len(names):
         raise FormatError(f"expected {len(names)} fields ({' '.join(names)}), got {len(fields)}")

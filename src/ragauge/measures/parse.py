@@ -4,14 +4,16 @@ import re
 
 from ragauge.errors import MeasureError
 from ragauge.measures.definition import Value
-from ragauge.measures.measure import Measure
+from ragauge.measures.measure import MAX_CUTOFF, Measure
 from ragauge.measures.registry import definition_of
 
 __all__ = ["parse_measure"]
 
 _FORM = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:\(([^()]*)\)\s*)?(?:@(.*))?", re.ASCII | re.DOTALL)
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-_WHOLE = re.compile(r"[0-9]{1,18}")
+_WHOLE = re.compile(r"[0-9]+")
+_MOST_DIGITS = 18
+"""A number of more digits is above every cutoff; Python's int() refuses one of more than 4300."""
 
 
 def parse_measure(text: str) -> Measure:
@@ -58,4 +60,7 @@ def _pair(item: str, text: str) -> tuple[str, Value]:
 def _cutoff(cutoff: str, text: str) -> int:
     if not _WHOLE.fullmatch(cutoff):
         raise MeasureError(f"cutoff must be a positive integer, got {cutoff} in {text!r}")
-    return int(cutoff)
+    digits = cutoff.lstrip("0") or "0"
+    if len(digits) > _MOST_DIGITS:
+        raise MeasureError(f"cutoff must be at most {MAX_CUTOFF}, got a number of {len(digits)} digits in {text!r}")
+    return int(digits)

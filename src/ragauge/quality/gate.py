@@ -8,6 +8,7 @@ of its rankings must not be easy to beat.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isnan, nan
 from pathlib import Path
 from typing import Literal
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from ragauge.errors import InputError
 from ragauge.io import is_per_query, read_labels, read_rankings, read_scores
+from ragauge.measures import Policies
 from ragauge.quality.compare import compare_scored
 from ragauge.quality.evaluate import at_level, labels_are_probabilities
 from ragauge.quality.rules import On, Outcome, Rule, decide, parse_rule
@@ -27,6 +29,8 @@ from ragauge.stats import mean_interval
 __all__ = ["Source", "Verdict", "assert_quality", "check_rules", "read_source", "verdict_lines"]
 
 Undecided = Literal["fail", "pass"]
+
+DEFAULTS = Policies()
 
 
 @dataclass(frozen=True)
@@ -68,7 +72,7 @@ class Verdict:
         level: Confidence level of the interval.
         n: Queries (or pairs of them) it is over.
         n_undefined: Queries left out, as the measure is undefined for them, or the baseline has no ranking.
-        n_missing: Queries counted as empty, as there is no ranking of what is checked.
+        n_missing: Queries without a ranking of what is checked; they count as empty, or as the policy `missing` says.
         judged: Share of judged documents among those the measure reads, the smaller one of new and baseline; NaN when
             not known, as there are only scores.
         reason: Why it is not a plain pass or fail, else "".
@@ -125,6 +129,7 @@ def check_rules(
     on: On = "interval",
     undecided: Undecided = "fail",
     rel: float | None = None,
+    policies: Policies = DEFAULTS,
 ) -> list[Verdict]:
     """Each rule checked.
 
@@ -139,12 +144,14 @@ def check_rules(
         undecided: What an undecided rule counts as.
         rel: A label this high is relevant, for measures that name no other; None = 1, or 0.5 if labels are
             probabilities.
+        policies: What to do where the data leave a choice; not unjudged="bounds". Scores are as they were computed.
 
     Returns:
         One verdict a rule.
 
     Raises:
-        InputError: No rule, a file that cannot be read, scores without the column of a rule, a bad option.
+        InputError: No rule, a file that cannot be read, scores without the column of a rule, a bad option, or what a
+            policy refuses.
         MeasureError: A measure needs the pool while no query has one.
     """
     if not rules:
@@ -153,15 +160,15 @@ def check_rules(
         raise InputError(f"on must be 'interval' or 'point', got {on!r}")
     if undecided not in ("fail", "pass"):
         raise InputError(f"undecided must be 'fail' or 'pass', got {undecided!r}")
-    known = dict(baselines or {})
+    known, terms = dict(baselines or {}), _Terms(labels, rel, policies, clusters, level)
     verdicts = []
     for rule in rules:
         if rule.baseline is None:
-            found = _mean(rule, source, labels, clusters, level, rel)
+            found = _mean(rule, source, terms)
         else:
             if rule.baseline not in known:
-                known[rule.baseline] = read_source(rule.baseline, run=source.run)
-            found = _difference(rule, [known[rule.baseline], source], labels, clusters, level, rel)
+                known[rule.baseline] = read_source(rule.baseline, run=source.run, read=_reading(policies))
+            found = _difference(rule, [known[rule.baseline], source], terms)
         verdicts.append(_decided(rule, found, on, undecided))
     return verdicts
 
@@ -175,6 +182,7 @@ def assert_quality(
     on: On = "interval",
     undecided: Undecided = "fail",
     rel: float | None = None,
+    policies: Policies = DEFAULTS,
 ) -> None:
     """Nothing when all rules hold; else an AssertionError with all verdicts: for tests.
 
@@ -187,6 +195,7 @@ def assert_quality(
         on: Decide on the whole "interval", or on the estimate alone, the "point".
         undecided: Whether a rule that the data cannot decide makes the assertion "fail" or "pass".
         rel: A label this high is relevant; as in `check_rules`.
+        policies: What to do where the data leave a choice; as in `check_rules`.
 
     Raises:
         AssertionError: A rule failed; the message lists every rule with its value and interval.
@@ -194,7 +203,11 @@ def assert_quality(
     """
     __tracebackhide__ = True  # pytest then shows the line of the test
     table = labels if labels is None or isinstance(labels, pa.Table) else read_labels(labels)
-    source = Source("the rankings", "rankings", rankings) if isinstance(rankings, pa.Table) else read_source(rankings)
+    source = (
+        Source("the rankings", "rankings", rankings)
+        if isinstance(rankings, pa.Table)
+        else read_source(rankings, read=_reading(policies))
+    )
     verdicts = check_rules(
         [parse_rule(rule) for rule in rules],
         source,
@@ -204,6 +217,7 @@ def assert_quality(
         on=on,
         undecided=undecided,
         rel=rel,
+        policies=policies,
     )
     if not all(verdict.passed for verdict in verdicts):
         raise AssertionError("\n".join([f"retrieval quality of {source.name}:", *verdict_lines(verdicts)]))
@@ -214,40 +228,42 @@ def verdict_lines(verdicts: Sequence[Verdict]) -> list[str]:
     return [f"{'  ' if verdict.passed else '✗ '}{verdict}" for verdict in verdicts]
 
 
-def _mean(
-    rule: Rule,
-    source: Source,
-    labels: pa.Table | None,
-    clusters: Mapping[str, str] | None,
-    level: float,
-    rel: float | None,
-) -> Verdict:
+@dataclass(frozen=True)
+class _Terms:
+    """What every rule is checked with, as in `check_rules`."""
+
+    labels: pa.Table | None
+    rel: float | None
+    policies: Policies
+    clusters: Mapping[str, str] | None
+    level: float
+
+
+def _reading(policies: Policies) -> Callable[[str | Path], pa.Table]:
+    """How rankings are read, so that `policies` decide about documents that repeat."""
+    return partial(read_rankings, duplicates="error" if policies.duplicates == "error" else "keep")
+
+
+def _mean(rule: Rule, source: Source, terms: _Terms) -> Verdict:
     """The mean of a measure with its interval, not decided yet."""
-    rule, scored = _scored(rule, [source], labels, rel)
+    rule, scored = _scored(rule, [source], terms)
     column = pairs(scored[0], scored[0], str(rule.measure))
     estimate = mean_interval(
         column.system,
         measure=str(rule.measure),
         bounds=rule.measure.bounds,
-        clusters=None if clusters is None else cluster_of(column.query_ids, clusters),
-        level=level,
+        clusters=None if terms.clusters is None else cluster_of(column.query_ids, terms.clusters),
+        level=terms.level,
     )
     return _undecided(rule, estimate.mean, estimate, scored)
 
 
-def _difference(
-    rule: Rule,
-    sources: Sequence[Source],
-    labels: pa.Table | None,
-    clusters: Mapping[str, str] | None,
-    level: float,
-    rel: float | None,
-) -> Verdict:
+def _difference(rule: Rule, sources: Sequence[Source], terms: _Terms) -> Verdict:
     """The mean difference, second source - first, with its interval, not decided yet."""
-    rule, (old, new) = _scored(rule, sources, labels, rel)
+    rule, (old, new) = _scored(rule, sources, terms)
     ranked = pc.is_in(old.scores.column("query_id"), value_set=pc.unique(sources[0].table.column("query_id")))
     old = replace(old, scores=old.scores.filter(ranked))
-    found = compare_scored(old, new, str(rule.measure), clusters=clusters, level=level, resamples=1)
+    found = compare_scored(old, new, str(rule.measure), clusters=terms.clusters, level=terms.level, resamples=1)
     return _undecided(rule, found.difference, found, [old, new])
 
 
@@ -288,20 +304,18 @@ def _decided(rule: Rule, found: Verdict, on: On, undecided: Undecided) -> Verdic
     return replace(found, outcome=outcome, passed=passed)
 
 
-def _scored(
-    rule: Rule, sources: Sequence[Source], labels: pa.Table | None, rel: float | None
-) -> tuple[Rule, list[Scored]]:
+def _scored(rule: Rule, sources: Sequence[Source], terms: _Terms) -> tuple[Rule, list[Scored]]:
     """The rule at the level that its labels ask for, and the scores of each source over the same queries."""
-    rule = rule if rel is None else replace(rule, measure=at_level(rule.measure, rel))
+    rel, labels = terms.rel, terms.labels
     ranked = [source for source in sources if source.kind == "rankings"]
-    if not ranked:
-        return rule, [Scored(source.name, source.table, {}) for source in sources]
-    also = [one for source in sources if source.kind == "scores" for one in source.table["query_id"].to_pylist()]
-    apart = named_apart([(source.name, source.table) for source in ranked])
-    systems = judge_systems(apart, labels, also=also)
-    if rel is None and labels_are_probabilities(systems.judged):
-        rule = replace(rule, measure=at_level(rule.measure, 0.5))
-    scored = iter(score_systems(systems, [rule.measure]))
+    if ranked:
+        also = [one for source in sources if source.kind == "scores" for one in source.table["query_id"].to_pylist()]
+        apart = named_apart([(source.name, source.table) for source in ranked])
+        if rel is None and labels_are_probabilities(apart if labels is None else labels):
+            rel = 0.5
+        systems = judge_systems(apart, labels, terms.policies, rel=1.0 if rel is None else rel, also=also)
+    rule = rule if rel is None else replace(rule, measure=at_level(rule.measure, rel))
+    scored = iter(score_systems(systems, [rule.measure]) if ranked else ())
     return rule, [
         replace(next(scored), name=source.name) if source.kind == "rankings" else Scored(source.name, source.table, {})
         for source in sources

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from ragauge.errors import InputError
 from ragauge.measures.f_measure import fe_depth
+from ragauge.measures.measure import MAX_CUTOFF
 from ragauge.schema import LABEL_PLAN, LABELS, RANKINGS, conform
 from ragauge.stats import PairChoice, choose_pairs
 
@@ -186,6 +187,8 @@ def _check(rankings: pa.Table, chosen: Estimator, cutoff: int, near: int, depth:
         raise InputError(f"{chosen.title} needs rankings of {chosen.runs} systems, got {n_runs}")
     if cutoff < 1 or depth < near:
         raise InputError(f"the cutoff must be 1 or more, and the depth at least {near}; got {cutoff} and {depth}")
+    if depth > MAX_CUTOFF:
+        raise InputError(f"the depth must be at most {MAX_CUTOFF}, got {depth}")
 
 
 def _left(budget: int, n_near: int, near: int, chosen: Estimator) -> int:

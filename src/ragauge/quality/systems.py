@@ -148,7 +148,7 @@ def judge_systems(
         InputError: What a policy refuses, or what `judge` refuses.
     """
     if policies.unjudged == "bounds":
-        raise InputError("a comparison needs one value a query, and unjudged=bounds gives two; choose negative or skip")
+        raise InputError("this needs one value a query, and unjudged=bounds gives two; choose negative or skip")
     table = conform(rankings, RANKINGS, what="rankings")
     if labels is not None:
         prepared = prepare(table, labels, policies, rel=rel)

