@@ -11,6 +11,8 @@ import pyarrow as pa
 from ragauge.errors import SchemaError
 
 __all__ = [
+    "ANSWERS",
+    "ANSWER_GRADES",
     "CONTEST",
     "CORPUS",
     "CORRELATIONS",
@@ -22,6 +24,7 @@ __all__ = [
     "LABEL_PLAN",
     "POOLED_UNJUDGED",
     "POOLS",
+    "PREFERENCES",
     "QUERIES",
     "RANKINGS",
     "RATINGS",
@@ -115,6 +118,54 @@ RATINGS = pa.schema(
 )
 """One row a rating of anything by a person or a model. `rating` is a number or a word as written; null = not rated.
 `cluster` is what units belong together: the query of a document."""
+
+ANSWERS = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("query", pa.string()),
+        pa.field("ideal", pa.string()),
+        _required("answer_id", pa.string()),
+        _required("system", pa.string()),
+        pa.field("answer", pa.string()),
+    ]
+)
+"""One row an answer of a system, beside the ideal one. An `answer_id` names one text of its query."""
+
+ANSWER_GRADES = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("answer_id", pa.string()),
+        _required("system", pa.string()),
+        pa.field("grade", pa.float64()),
+        pa.field("repeat_sd", pa.float64()),
+        pa.field("expected", pa.float64()),
+        pa.field("expected_sd", pa.float64()),
+        _required("grades", pa.list_(pa.float64())),
+        pa.field("reason", pa.string()),
+        pa.field("judge", pa.string()),
+    ]
+)
+"""One row an answer that was graded, 1..5, once or several times. `grades`: of each repeat, null where it has none;
+`grade`: their mean; `repeat_sd`: their standard deviation. `expected`, `expected_sd`: mean and standard deviation under
+the model's probabilities. `reason`: why a repeat has no grade."""
+
+PREFERENCES = pa.schema(
+    [
+        _required("query_id", pa.string()),
+        _required("first", pa.string()),
+        _required("second", pa.string()),
+        pa.field("p_first", pa.float64()),
+        pa.field("as_a", pa.float64()),
+        pa.field("as_b", pa.float64()),
+        pa.field("verdict", pa.string()),
+        pa.field("by_order", pa.bool_()),
+        pa.field("reason", pa.string()),
+        pa.field("judge", pa.string()),
+    ]
+)
+"""One row a query that the systems `first` and `second` both answered. `p_first`: probability that the first one's
+answer is nearer to the ideal answer, the mean of `as_a` (asked with it in front) and `as_b` (behind). `verdict`:
+"first", "second" or "tie", null = none, and then `reason` says why; `by_order`: each order prefers the same place."""
 
 JUDGED = pa.schema([*RANKINGS, pa.field("pool_labels", pa.list_(pa.float64()))])
 """Rankings with labels. `pool_labels` holds the known labels of *all* judged documents of the query, retrieved or not;

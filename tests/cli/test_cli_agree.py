@@ -109,3 +109,29 @@ def test_bad_input_exits_2_and_says_what_is_wrong(ragauge, files: Path, args: tu
     ran = ragauge("agree", *(files / arg if "." in arg else arg for arg in args))
     assert ran.code == 2
     assert message in ran.err
+
+
+def test_a_rater_can_be_set_against_the_others_together(ragauge, files: Path) -> None:
+    raters = ("--rater", "anna", "--rater", "ben", "--rater", "carla")
+    command = ("agree", files / "wide.csv", "--unit", "query", *raters, "--judge", "ben")
+    shown, found = ragauge(*command), json.loads(ragauge(*command, "--format", "json").out)
+    # all rated the odd queries: anna 0, 2, 1, 0 and carla 2, so medians 1, 2, 1.5, 1; ben 1, 0, 2, 0
+    assert [(one["rater"], one["by"], one["agreement"]["n_units"]) for one in found["panel"]] == [
+        ("ben", "median", 4),
+        ("ben", "mean", 4),
+    ]
+    assert found["panel"][0]["difference"]["mean"] == pytest.approx((0 - 2 + 0.5 - 1) / 4)
+    assert "Against others taken together. The judge: ben" in shown.out
+    assert max(len(line.rstrip()) for line in shown.out.splitlines()) <= 80
+
+
+def test_without_a_judge_nobody_is_set_against_the_others(ragauge, files: Path) -> None:
+    raters = ("--rater", "anna", "--rater", "ben", "--rater", "carla")
+    ran = ragauge("agree", files / "wide.csv", "--unit", "query", *raters)
+    assert "Against others" not in ran.out
+
+
+def test_an_unknown_judge_is_refused_with_the_names_there_are(ragauge, files: Path) -> None:
+    ran = ragauge("agree", files / "people.qrels", files / "model.jsonl", "--judge", "dora")
+    assert ran.code == 2
+    assert "no rater 'dora'; there are: m, people.qrels" in ran.err

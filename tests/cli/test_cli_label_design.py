@@ -38,7 +38,7 @@ def rankings(tmp_path: Path) -> Path:
 @pytest.fixture
 def label(ragauge: Callable[..., Any], server: ScriptedModel, rankings: Path, tmp_path: Path) -> Callable[..., Any]:
     def run(*more: object, out: str = "out.jsonl") -> Any:
-        place = ("--base-url", server.base_url, "--model", "m", "--store", tmp_path / "s.db")
+        place = ("--base-url", server.base_url, "--model", "m", "--store", tmp_path / "s.db", "--canaries", 0)
         return ragauge("label", rankings, *place, "--out", tmp_path / out, "--quiet", *more)
 
     return run

@@ -29,7 +29,8 @@ def rankings(folder: Path, *, queries: int = 4, documents: int = 5) -> Path:
 
 
 def label(folder: Path, model: ScriptedModel, *more: object) -> tuple[object, ...]:
-    return ("label", rankings(folder), "--base-url", model.base_url, "--model", "m", "--store", folder / "s.db", *more)
+    place = ("--base-url", model.base_url, "--model", "m", "--store", folder / "s.db", "--canaries", 0)
+    return ("label", rankings(folder), *place, *more)
 
 
 def dry_run(ragauge, folder: Path, model: ScriptedModel, *more: object) -> dict[str, Any]:

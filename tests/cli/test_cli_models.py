@@ -204,6 +204,27 @@ def test_study_started_again_asks_nothing(ragauge, tmp_path: Path) -> None:
         assert len(model.requests) == asked
 
 
+def wavers(request: dict[str, Any]) -> ScriptedReply:
+    """Grades the same answer lower the second time."""
+    graded = reader_and_grader(request)
+    return ScriptedReply("1") if request.get("seed") else graded
+
+
+def test_a_study_can_grade_each_answer_several_times_and_keep_the_spread(ragauge, tmp_path: Path) -> None:
+    with ScriptedModel(wavers) as model:
+        path = plan(tmp_path, model.base_url)
+        ragauge("study", path, "--out", tmp_path / "once")
+        path.write_text("grade_repeats = 2\n" + path.read_text())
+        ran = ragauge("study", path, "--out", tmp_path / "twice", "--store", tmp_path / "once" / "store.db")
+        asked_again = [request.body for request in model.requests if "seed" in request.body]
+    assert ran.code == 0, ran.err
+    once, twice = (pq.read_table(tmp_path / name / "graded.parquet").to_pylist() for name in ("once", "twice"))
+    assert [row["grade"] for row in twice] == [(row["grade"] + 1) / 2 for row in once]
+    assert [row["repeat_sd"] for row in twice] == pytest.approx([(row["grade"] - 1) / 2**0.5 for row in once])
+    assert "repeat_sd" not in once[0]
+    assert {body["max_tokens"] for body in asked_again} == {1}
+
+
 def refuses_to_grade(request: dict[str, Any]) -> ScriptedReply:
     """Grades are prose; answers are as they should be."""
     if request["max_tokens"] == 80:

@@ -123,14 +123,14 @@ def canaries(**labels: list[float | None]) -> pa.Table:
 def test_a_canary_counts_where_its_control_was_judged_right() -> None:
     asked = canaries(
         unrelated=[0.1, 0.2, 0.9, None, 0.1],
-        told=[0.9, 0.1, 0.9, 0.9, None],  # led, not led, control wrong, control missing, unlabelled
+        told=[0.9, 0.1, 0.9, 0.9, None],  # led, not led, control wrong, control missing, itself unlabelled
         query=[0.9, 0.1],
         relevant=[0.9, 0.9, 0.1],
         buried=[0.1, 0.9, 0.1],  # lost, found, control wrong
     )
     found = {one.kind: one for one in judge_card(pairs(*TWELVE), canaries=asked, rel=2, cut=0.5).canaries}
     told = found["told"]
-    assert (told.n, told.flipped.mean, told.n_control_wrong, told.n_unlabelled) == (3, pytest.approx(1 / 3), 2, 1)
+    assert (told.n, told.n_led, told.flipped.mean, told.n_control_wrong, told.n_unlabelled) == (2, 1, 0.5, 2, 1)
     assert (told.control, told.label) == (pytest.approx(0.325), pytest.approx(0.7))
     assert (found["query"].n, found["query"].flipped.mean) == (2, 0.5)
     assert isnan(found["query"].control)

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from ragauge.errors import InputError
-from ragauge.llm import Model, Stage, label_in_cascade
+from ragauge.llm import Model, Stage, ask_all, label_in_cascade, plan_cascade
 from ragauge.schema import LABELS, RANKINGS, check
 from ragauge.store import Store
 from ragauge.testing import ScriptedModel, ScriptedReply
+from ragauge.wire import Budget
 
 ModelAt = Callable[[ScriptedModel], Model]
 
@@ -94,6 +96,31 @@ def test_a_full_audit_finds_all(servers: tuple[ScriptedModel, ScriptedModel], mo
 def test_an_audit_is_a_share(servers: tuple[ScriptedModel, ScriptedModel], model_at: ModelAt, store: Store) -> None:
     with pytest.raises(InputError, match=r"0 to 1, got 1\.5"):
         run(servers, model_at, store, audit=1.5)
+
+
+def test_what_the_cheap_judge_was_not_asked_yet_is_not_asked_of_the_dear_one(
+    servers: tuple[ScriptedModel, ScriptedModel], model_at: ModelAt, store: Store
+) -> None:
+    """Fifty calls are five queries; the documents of each from 4 on are the dear judge's."""
+    cheap = Stage(model_at(servers[0]), ask=partial(ask_all, budget=Budget(max_calls=50)))
+    found = label_in_cascade(rankings(), cheap, Stage(model_at(servers[1])), store=store, settle_below=0.4, audit=0.0)
+    assert len(servers[1].requests) == 5 * 6
+    assert found.labels.column("reason").to_pylist() == [None] * 50 + ["budget"] * 50
+
+
+def test_a_plan_asks_nothing_and_knows_what_a_run_left(
+    servers: tuple[ScriptedModel, ScriptedModel], model_at: ModelAt, store: Store
+) -> None:
+    cheap, dear = (Stage(model_at(server)) for server in servers)
+    plan = partial(plan_cascade, rankings(), cheap, dear, store=store, settle_below=0.4)
+    before = plan()
+    assert not servers[0].requests
+    assert (before.cheap.calls, before.dear_at_most.calls, before.dear_expected) == (100, 100, None)
+    run(servers, model_at, store)
+    after = plan()
+    # The cheap judge failed on document 9 of each query, and a failure is asked again; the dear one knows all of it.
+    assert (after.cheap.calls, after.dear_at_most.calls, after.n_known) == (10, 0, 90)
+    assert after.settled == pytest.approx(40 / 90)
 
 
 @pytest.mark.slow

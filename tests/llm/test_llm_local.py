@@ -27,6 +27,7 @@ from ragauge.llm import (
 from ragauge.llm.fetch import MODEL_FILES, file_sha256
 from ragauge.schema import RANKINGS
 from ragauge.store import Store
+from ragauge.study import ModelPlan, named_model
 from ragauge.wire import Endpoint
 
 
@@ -101,6 +102,12 @@ def model_path() -> Path:
         return fetch("1.5b")
     except RunError as error:
         pytest.skip(f"the local model cannot be had: {error}")
+
+
+@pytest.mark.live
+def test_a_local_model_is_known_by_the_same_name_before_it_is_served(model_path: Path) -> None:
+    server, named = LocalServer(model_path), named_model(ModelPlan("local:1.5b"))
+    assert (named.name, named.identity) == (server.name, server.identity)
 
 
 PASSAGES = {

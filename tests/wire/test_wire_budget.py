@@ -162,3 +162,33 @@ def test_load_is_bytes_and_the_limit(request_body: dict[str, Any], written: int 
 )
 def test_usage_is_read_where_it_makes_sense(usage: Any, used: Load | None) -> None:
     assert used_by({"usage": usage}) == used
+
+
+def test_budgets_within_one_share_its_caps_at_prices_of_their_own() -> None:
+    # A call takes 2 tokens read and 1 written: 4 micro-dollars at the whole's prices, 12 at the dear one's, 0 at 0.
+    whole = Budget(max_calls=9, prices=Prices(1, 2))
+    cheap, dear = Budget(prices=Prices(0, 0), within=whole), Budget(prices=Prices(1, 10), within=whole)
+    with ScriptedModel(lambda request: "yes") as model:
+        run(ask_many(Endpoint(model.base_url), cheap, 5))
+        answers = run(ask_many(Endpoint(model.base_url), dear, 7))
+        assert len(model.requests) == 9
+    assert reasons(answers) == {"answered": 4, "budget": 3}
+    assert (cheap.calls, dear.calls, whole.calls) == (5, 4, 9)
+    assert whole.spent == Load(18, 9)
+    assert (cheap.cost_usd, dear.cost_usd, whole.cost_usd) == pytest.approx((0, 48e-6, 48e-6))
+
+
+def test_a_sum_caps_budgets_of_different_prices_together() -> None:
+    # Each call costs 4 micro-dollars at the cheap price, and the dear one reserves 75 x 10 + 1 x 20 = 770 of them.
+    whole = Budget(max_cost_usd=0.001, prices=Prices(10, 20))
+    cheap, dear = Budget(prices=Prices(1, 2), within=whole), Budget(prices=Prices(10, 20), within=whole)
+    with ScriptedModel(lambda request: "yes") as model:
+        run(ask_many(Endpoint(model.base_url), cheap, 50))
+        answers = run(ask_many(Endpoint(model.base_url), dear, 9))
+    assert cheap.cost_usd == pytest.approx(200e-6)
+    assert reasons(answers) == {"answered": 1, "budget": 8}  # 200 + 40 + 770 is more than 1000
+
+
+def test_a_budget_within_another_has_prices_if_that_one_has() -> None:
+    with pytest.raises(InputError, match="needs prices if that one has them"):
+        Budget(within=Budget(prices=Prices(1, 1)))

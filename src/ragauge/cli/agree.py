@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.agree_panel import against_others, echo_panel
+from ragauge.cli.number_options import NUMBER, NumberIn
 from ragauge.cli.terminal import echo_json, echo_records, note, quiet_option, seed_option
 from ragauge.errors import FormatError, InputError
 
@@ -30,11 +32,12 @@ MAX_COLUMNS = 9
 @click.option("--rater", "raters", multiple=True, help="Column that names the rater; or one column a rater.")
 @click.option("--rating", help="Column with the rating; without it, each --rater is a rater's own column.")
 @click.option("--cluster", help="Column of what belongs together, such as the query. Default: each unit on its own.")
-@click.option("--rel", type=float, help="Compare relevant or not, from this label on, instead of grades.")
+@click.option("--judge", help="Rater to set against all others together. Default: the only one that a file names.")
+@click.option("--rel", type=NUMBER, help="Compare relevant or not, from this label on, instead of grades.")
 @click.option("--confusion", is_flag=True, help="A confusion matrix for every pair, however many there are.")
 @click.option("--bootstrap", type=click.IntRange(1), default=1000, show_default=True, help="Replicates for intervals.")
 @seed_option("Of the bootstrap.")
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--level", type=NumberIn(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
 @quiet_option
 def agree_command(
@@ -43,6 +46,7 @@ def agree_command(
     raters: tuple[str, ...],
     rating: str | None,
     cluster: str | None,
+    judge: str | None,
     rel: float | None,
     confusion: bool,
     bootstrap: int,
@@ -53,19 +57,21 @@ def agree_command(
 ) -> None:
     """Say how far raters agree: Krippendorff's alpha, kappa, AC1, with intervals over queries.
 
-    FILES are labels in any format (qrels, CSV, JSONL, Parquet); the rater is the judge, or the file's name where no
-    judge is named. With --unit and --rater a file is any table of ratings, long or wide.
+    FILES are labels in any format (qrels, CSV, JSONL, Parquet), or grades of answers as `ragauge grade` writes them and
+    people fill them in; the rater is the judge, or the file's name where no judge is named. With --unit and --rater a
+    file is any table of ratings, long or wide.
 
     \b
     Examples:
       ragauge agree people.csv model.jsonl
+      ragauge agree anna.csv ben.csv carla.csv graded.csv
       ragauge agree ratings.csv --unit answer --rater who --rating grade
       ragauge agree grades.tsv --unit query_id --unit doc_id \\
         --rater anna --rater ben --cluster query_id
     """
     from ragauge.stats import joint_agreement, pairwise_agreement
 
-    table = _read(files, units, raters, rating, cluster)
+    table, judges = _read(files, units, raters, rating, cluster)
     names = table.column("rater").to_pylist()
     if len(set(names)) < 2:
         found = ", ".join(sorted(set(names)))
@@ -78,13 +84,17 @@ def agree_command(
     options = {"resamples": bootstrap, "seed": seed, "level": level, "clusters": table.column("cluster").to_pylist()}
     together = joint_agreement(*columns, **options)
     pairs = pairwise_agreement(*columns, **options)
+    panel = against_others(columns, options, _on_trial(judge, judges, together.raters))
     if format == "json":
-        echo_json({"together": asdict(together), "pairs": [asdict(pair) for pair in pairs]})
+        lists = {"pairs": [asdict(one) for one in pairs], "panel": [asdict(one) for one in panel]}
+        echo_json({"together": asdict(together), **lists})
     elif format == "csv":
         several = [together] if len(together.raters) > 2 else []
-        echo_records([row for one in [*several, *pairs] for row in _csv_rows(one)], format="csv")
+        shown = [*several, *pairs, *(one.agreement for one in panel)]
+        echo_records([row for one in shown for row in _csv_rows(one)], format="csv")
     else:
         _echo(together, pairs, confusion)
+        echo_panel(panel)
     for one in [together, *(pairs if len(together.raters) > 2 else [])]:
         for text in one.warnings:
             note(f"{' - '.join(one.raters)}: {text}.", quiet=quiet)
@@ -92,22 +102,33 @@ def agree_command(
 
 def _read(
     files: Sequence[Path], units: Sequence[str], raters: Sequence[str], rating: str | None, cluster: str | None
-) -> "pa.Table":
-    """RATINGS from the one table of ratings, or from all files of labels."""
-    from ragauge.io import label_ratings, read_labels, read_ratings
+) -> "tuple[pa.Table, list[str]]":
+    """RATINGS from the one table of ratings, or from all files of labels; and the judges that these files name."""
+    from ragauge.io import is_grades, label_ratings, read_grades, read_labels, read_ratings
 
     if not (units or raters or rating or cluster):
         names = [file.name for file in files]
         called = {str(file) if names.count(file.name) > 1 else file.name: file for file in files}
         try:
-            return label_ratings({name: read_labels(file) for name, file in called.items()})
+            tables = {
+                name: read_grades(file) if is_grades(file) else read_labels(file) for name, file in called.items()
+            }
+            judges = {judge for table in tables.values() for judge in table.column("judge").to_pylist() if judge}
+            return label_ratings(tables), sorted(judges)
         except FormatError as error:
             if "no column" not in str(error):
                 raise
             raise FormatError(f"{error}; of a table of ratings, name columns with --unit, --rater, --rating") from error
     if len(files) > 1:
         raise InputError(f"with --unit and --rater there is one file of ratings, got {len(files)}")
-    return read_ratings(files[0], units=units, raters=raters, rating=rating, cluster=cluster)
+    return read_ratings(files[0], units=units, raters=raters, rating=rating, cluster=cluster), []
+
+
+def _on_trial(judge: str | None, judges: Sequence[str], raters: Sequence[str]) -> str | None:
+    """The rater to set against the others: the one asked for, or the only one that a file names."""
+    if judge is not None and judge not in raters:
+        raise InputError(f"no rater {judge!r}; there are: {', '.join(raters)}")
+    return judge or (judges[0] if len(judges) == 1 and judges[0] in raters else None)
 
 
 def _numbers_or_words(ratings: Sequence[str | None], rel: float | None) -> list[Any]:

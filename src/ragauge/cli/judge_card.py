@@ -10,7 +10,9 @@ import click
 from ragauge.cli.judge_card_table import echo_card
 from ragauge.cli.judge_options import judge_of, judge_options
 from ragauge.cli.label import store_option
+from ragauge.cli.number_options import NUMBER, NumberIn
 from ragauge.cli.reading import read_noted, reading_options
+from ragauge.cli.recorded import recorded_table
 from ragauge.cli.spending import budget_of, paced, spending_options, spent
 from ragauge.cli.terminal import bars, echo_json, make_folder, note, quiet_option, seed_option, write_text
 from ragauge.errors import IncompleteError, InputError
@@ -19,15 +21,13 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-N_CANARIES = 10
-"""Controls and probes of a query."""
-
-
 @click.command("judge-card")
 @click.argument("rankings", type=click.Path(path_type=Path))
 @click.option("--labels", type=click.Path(path_type=Path), help="Labels by people, of some of the documents.")
-@click.option("--rel", type=float, default=1.0, show_default=True, help="People's label of a relevant document.")
-@click.option("--cut", type=float, help="The model's label of a relevant document. Default: the best on other queries.")
+@click.option("--rel", type=NUMBER, default=1.0, show_default=True, help="People's label of a relevant document.")
+@click.option(
+    "--cut", type=NUMBER, help="The model's label of a relevant document. Default: the best on other queries."
+)
 @click.option("--base-url", help="An OpenAI-compatible URL, or local:1.5b for ragauge's own.")
 @click.option("--model", help="The model's name there; not needed with local.")
 @click.option("--api-key-env", default="OPENAI_API_KEY", show_default=True, help="Variable that holds the key.")
@@ -44,7 +44,7 @@ N_CANARIES = 10
 @click.option("--record", type=click.Path(path_type=Path), help="Folder to write ids and numbers to, without texts.")
 @click.option("--html", type=click.Path(path_type=Path), help="Write the card as one page that opens offline.")
 @seed_option("Of samples, orders, folds and the bootstrap.")
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@click.option("--level", type=NumberIn(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
 @click.option("--format", type=click.Choice(["table", "json"]), default="table", show_default=True)
 @reading_options
 @quiet_option
@@ -90,7 +90,15 @@ def judge_card_command(
 def _asked(path: Path, given: dict[str, Any], quiet: bool) -> "dict[str, pa.Table]":
     """The tables of the card, asked of the model and the store."""
     from ragauge.io import read_labels
-    from ragauge.llm import ask_again, ask_all, ask_canaries, ask_pairs, cost_of
+    from ragauge.llm import (
+        ask_again,
+        ask_all,
+        ask_canaries,
+        ask_pairs,
+        canary_probes,
+        cost_of,
+        relevant_to_people,
+    )
     from ragauge.store import Store
     from ragauge.study import ModelPlan, open_model
 
@@ -122,10 +130,10 @@ def _asked(path: Path, given: dict[str, Any], quiet: bool) -> "dict[str, pa.Tabl
                     table, pairs, **ask, n_pairs=n, repeats=repeats, seed=seed, on_progress=advance
                 )
         if given["canaries"]:
-            with progress("ask about canaries", given["canaries"] * N_CANARIES) as advance:
-                found["canaries"] = ask_canaries(
-                    table, human, **ask, rel=given["rel"], n_queries=given["canaries"], seed=seed, on_progress=advance
-                )
+            relevant = relevant_to_people(human, rel=given["rel"])
+            probes = canary_probes(table, relevant, n_queries=given["canaries"], seed=seed)
+            with progress("ask about canaries", len(probes)) as advance:
+                found["canaries"] = ask_canaries(probes, **ask, on_progress=advance)
     note(spent(budget), quiet=quiet)
     return found
 
@@ -136,26 +144,13 @@ def _n_pairs(human: "pa.Table", sample: int | None) -> int:
 
 
 def _recorded(folder: Path) -> "dict[str, pa.Table]":
-    from pyarrow import ArrowInvalid, csv
-
     from ragauge.llm.examine import CANARIES, COST, PAIRS, REPEATS
 
     if not (folder / "pairs.csv").is_file():
         raise InputError(f"{folder} holds no pairs.csv; give the folder that --record wrote, or rankings")
-    found = {}
-    for name, schema in (("pairs", PAIRS), ("repeats", REPEATS), ("canaries", CANARIES), ("cost", COST)):
-        path = folder / f"{name}.csv"
-        if not path.is_file():
-            continue
-        types = {field.name: field.type for field in schema}
-        options = csv.ConvertOptions(
-            column_types=types, include_columns=schema.names, strings_can_be_null=True, null_values=[""]
-        )
-        try:
-            found[name] = csv.read_csv(path, convert_options=options)
-        except (ArrowInvalid, KeyError) as error:
-            raise InputError(f"{path} is not as --record writes it: {error}") from error
-    return found
+    schemas = {"pairs": PAIRS, "repeats": REPEATS, "canaries": CANARIES, "cost": COST}
+    paths = {name: folder / f"{name}.csv" for name in schemas}
+    return {name: recorded_table(path, schemas[name]) for name, path in paths.items() if path.is_file()}
 
 
 def _write(tables: "dict[str, pa.Table]", folder: Path) -> None:

@@ -117,7 +117,7 @@ def _canaries(card: "JudgeCard") -> list[dict[str, Any]]:
         {
             "canary": one.kind,
             "led": _rate(one.flipped),
-            "of": f"{one.n}/{one.n + one.n_control_wrong}",
+            "of": f"{one.n}/{one.n + one.n_control_wrong + one.n_unlabelled}",
             "label": f"{one.label:.2f}" + ("" if isnan(one.control) else f" (was {one.control:.2f})"),
             "what": one.what,
         }
@@ -134,7 +134,7 @@ def _notes(card: "JudgeCard") -> list[str]:
             f"labels moved by {one.mean_change:.3f} on average, {one.largest_change:.3f} at most."
         )
     if missing := ", ".join(f"{found.n_unlabelled} {found.kind}" for found in card.canaries if found.n_unlabelled):
-        lines.append(f"Canaries without a label, counted as not led: {missing}.")
+        lines.append(f"Canaries without a label, left out: {missing}.")
     if card.cost:
         lines.append(_cost(card))
     return lines

@@ -2,14 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.canaries import ask_about_canaries, canaries_of, canaries_option, count_canaries
+from ragauge.cli.cascade_options import cascade_of, cascade_options, run_cascade
 from ragauge.cli.design_options import design_options, drawn_first, label_by_design
 from ragauge.cli.judge_options import judge_of, judge_options
+from ragauge.cli.number_options import NumberIn
 from ragauge.cli.reading import read_noted, reading_options
 from ragauge.cli.spending import budget_of, echo_plan, paced, prices_of, spending_options, spent
 from ragauge.cli.terminal import RANKINGS_FILE, bars, note, quiet_option, seed_option
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
     from ragauge.llm import Ask, Judge, Model
     from ragauge.store import Store
+    from ragauge.study import ModelPlan
     from ragauge.wire import Budget
 
 _HINTS = {
@@ -56,12 +61,16 @@ store_option = click.option(
 @store_option
 @judge_options
 @design_options
-@seed_option("Of the draw, the examples and batches' orders.")
+@cascade_options
+@canaries_option
+@seed_option("Of the draw, the canaries, the examples and batches' orders.")
 @spending_options
 @click.option("--dry-run", is_flag=True, help="Ask nothing; print calls, tokens, cost and time.")
-@click.option("--format", type=click.Choice(["table", "json", "csv"]), default="table", help="Of --dry-run.")
+@click.option(
+    "--format", type=click.Choice(["table", "json", "csv"]), default="table", help="Of --dry-run and of a cascade."
+)
 @click.option("--batch", type=click.Path(path_type=Path, file_okay=False), help="Send batch files, remembered there.")
-@click.option("--batch-wait", type=click.FloatRange(0), help="Seconds to wait for them. Default: until they end.")
+@click.option("--batch-wait", type=NumberIn(0), help="Seconds to wait for them. Default: until they end.")
 @reading_options
 @quiet_option
 def label_command(
@@ -85,7 +94,7 @@ def label_command(
 
     A document that could not be labelled stays without a label, and FILE.unlabelled.jsonl says why. Started again,
     the command asks only what the store does not hold yet. A cap that is reached ends the run with what is left
-    unlabelled.
+    unlabelled. Once the labels are written, a few canaries show whether the judge can be led (FILE.canaries.csv).
 
     \b
     Examples:
@@ -100,29 +109,36 @@ def label_command(
         --model gpt-4o-mini --batch batches --out labelled.jsonl
       ragauge label retrieved.jsonl --base-url local:1.5b \\
         --design one-per-query --out sampled.jsonl
+      ragauge label retrieved.jsonl --base-url https://api.openai.com/v1 \\
+        --model gpt-4o --cheap-base-url local:1.5b --settle-below 0.25 \\
+        --out labelled.jsonl
     """
     from ragauge.io import write_rankings
     from ragauge.llm import label_rankings
     from ragauge.measures import judge
     from ragauge.quality.designs import drawn_rankings
     from ragauge.store import Store
-    from ragauge.study import ModelPlan, open_model
+    from ragauge.study import named_model, open_model
 
     if out is None and not dry_run:
         raise click.UsageError("Missing option '--out'; only --dry-run goes without.")
     budget = budget_of(given)
     table = read_noted(rankings, given, quiet=quiet)
     progress = bars(quiet=quiet)
-    plan = ModelPlan(base_url, model, concurrency=concurrency, api_key_env=api_key_env)
-    if problems := plan.problems():
-        raise InputError.collect(problems)
+    plan = _model_plan(base_url, model, concurrency, api_key_env)
     how = judge_of(given, table, seed=seed)
     drawn = drawn_first(table, given, top=top, out=out, batch=batch, seed=seed)
     part = table if drawn is None else drawn_rankings(table, drawn)
-    with Store.open(store) as kept, open_model(plan, progress) as opened:
+    if cascade := cascade_of(given, plan, how, table, top=top, seed=seed, out=out, batch=batch):
+        by_both = run_cascade(cascade, table, store, out=None if dry_run else out, format=format, quiet=quiet)
+        if by_both is not None and out is not None:
+            report_labels(by_both, out, quiet=quiet)
+        return
+    opening = nullcontext(named_model(plan)) if dry_run else open_model(plan, progress)
+    with Store.open(store) as kept, opening as opened:
         asked = paced(opened, given)
         if out is None or dry_run:
-            _survey(part, how, asked, kept, top, given, format)
+            _survey(table, part, how, asked, kept, top, seed, given | ({"canaries": 0} if batch else {}), format)
             return
         ask = way_of_asking(budget, batch, batch_wait, quiet=quiet)
         with progress("label documents", count_documents(part, top)) as advance:
@@ -132,16 +148,30 @@ def label_command(
                 write_rankings(judge(table, labels, complete="unknown"), out)
             else:
                 labels = label_by_design(table, label, drawn, given, rel=how.middle, seed=seed, out=out, quiet=quiet)
+        canaries = canaries_of(given, labels, how, seed=seed)
+        asking: dict[str, Any] = {"model": asked, "store": kept, "judge": how, "ask": ask}
+        ask_about_canaries(canaries, table, labels, out, progress=progress, quiet=quiet, batch=batch, **asking)
     note(spent(budget), quiet=quiet)
     report_labels(labels, out, quiet=quiet)
 
 
+def _model_plan(base_url: str, name: str | None, concurrency: int, api_key_env: str) -> "ModelPlan":
+    from ragauge.study import ModelPlan
+
+    plan = ModelPlan(base_url, name, concurrency=concurrency, api_key_env=api_key_env)
+    if problems := plan.problems():
+        raise InputError.collect(problems)
+    return plan
+
+
 def _survey(
     table: "pa.Table",
+    part: "pa.Table",
     how: "Judge",
     model: "Model",
     store: "Store",
     top: int | None,
+    seed: int,
     given: Mapping[str, Any],
     format: str,
 ) -> None:
@@ -149,8 +179,10 @@ def _survey(
     from ragauge.llm import Survey, label_rankings
 
     survey = Survey()
-    labels = label_rankings(table, model=model, store=store, judge=how, top=top, ask=survey)
-    echo_plan(labels, survey.plan(model, store, prices=prices_of(given)), format=format)
+    labels = label_rankings(part, model=model, store=store, judge=how, top=top, ask=survey)
+    chosen = canaries_of(given, labels, how, seed=seed)
+    n_canaries = count_canaries(chosen, table, labels, model=model, store=store, judge=how, ask=survey)
+    echo_plan(labels, survey.plan(model, store, prices=prices_of(given)), canaries=n_canaries, format=format)
 
 
 def way_of_asking(budget: "Budget", batch: Path | None, wait_s: float | None, *, quiet: bool) -> "Ask":

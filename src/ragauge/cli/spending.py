@@ -3,10 +3,11 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from ragauge.cli.number_options import NumberIn
 from ragauge.cli.terminal import echo_json, echo_records
 from ragauge.errors import InputError
 
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from ragauge.llm.survey import CallPlan
     from ragauge.wire import Budget, Prices
 
-__all__ = ["budget_of", "echo_plan", "paced", "prices_of", "spending_options", "spent"]
+__all__ = ["budget_of", "duration", "echo_plan", "paced", "prices_of", "spending_options", "spent"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_ABOVE_0 = click.FloatRange(0, min_open=True)
+_ABOVE_0 = NumberIn(0, min_open=True)
 
 
 def spending_options(command: Command) -> Command:
@@ -32,22 +33,22 @@ def spending_options(command: Command) -> Command:
         click.option("--timeout", type=_ABOVE_0, help="Seconds a try may take. Default: 120, local 600."),
         click.option("--max-calls", type=click.IntRange(0), help="Requests to send at most, failed ones included."),
         click.option("--max-tokens", type=click.IntRange(0), help="Tokens to use at most, read and written."),
-        click.option("--max-cost", type=click.FloatRange(0), help="Dollars to spend at most; needs the prices."),
-        click.option("--price-in", type=click.FloatRange(0), help="Dollars a million tokens read."),
-        click.option("--price-out", type=click.FloatRange(0), help="Dollars a million tokens written."),
+        click.option("--max-cost", type=NumberIn(0), help="Dollars to spend at most; needs the prices."),
+        click.option("--price-in", type=NumberIn(0), help="Dollars a million tokens read."),
+        click.option("--price-out", type=NumberIn(0), help="Dollars a million tokens written."),
     )
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def prices_of(given: Mapping[str, Any]) -> "Prices | None":
-    """The prices, when both are given."""
+def prices_of(given: Mapping[str, Any], *, of: Literal["", "cheap-"] = "") -> "Prices | None":
+    """The prices, when both are given; `of` stands before the options' names."""
     from ragauge.wire import Prices
 
-    read, written = given["price_in"], given["price_out"]
+    read, written = (given[f"{of}price-{way}".replace("-", "_")] for way in ("in", "out"))
     if (read is None) != (written is None):
-        raise InputError("give --price-in and --price-out together, in dollars a million tokens")
+        raise InputError(f"give --{of}price-in and --{of}price-out together, in dollars a million tokens")
     return None if read is None else Prices(read, written)
 
 
@@ -78,18 +79,18 @@ def spent(budget: "Budget") -> str:
     return f"{budget.calls:,} requests sent, {tokens}{dollars}"
 
 
-def echo_plan(labels: "pa.Table", plan: "CallPlan", *, format: str) -> None:
-    """What a run would do, on stdout; `labels` are those of a survey."""
+def echo_plan(labels: "pa.Table", plan: "CallPlan", *, canaries: int = 0, format: str) -> None:
+    """What a run would do, on stdout; `labels` are those of a survey, `canaries` are among the calls."""
     n_to_ask = labels.column("reason").to_pylist().count("not_asked")
     if format == "json":
-        echo_json({**vars(plan), "pairs": labels.num_rows, "known": labels.num_rows - n_to_ask})
+        echo_json({**vars(plan), "pairs": labels.num_rows, "known": labels.num_rows - n_to_ask, "canaries": canaries})
         return
     cost = "unknown" if plan.cost_usd is None else f"${plan.cost_usd:.4f}"
-    time = "unknown" if plan.seconds is None else _duration(plan.seconds)
+    time = "unknown" if plan.seconds is None else duration(plan.seconds)
     rows = [
         ("pairs", f"{labels.num_rows:,}", ""),
         ("known already", f"{labels.num_rows - n_to_ask:,}", "in the store, or without a text"),
-        ("calls", f"{plan.calls:,}", ""),
+        ("calls", f"{plan.calls:,}", f"up to {canaries:,} of them about canaries" if canaries else ""),
         ("tokens read", f"{plan.prompt_tokens:,}", plan.counted_by),
         ("tokens written", f"{plan.completion_tokens:,}", ""),
         ("cost", cost, "" if plan.cost_usd is not None else "give --price-in and --price-out"),
@@ -98,10 +99,10 @@ def echo_plan(labels: "pa.Table", plan: "CallPlan", *, format: str) -> None:
     echo_records([{"what": what, "amount": amount, "how": how} for what, amount, how in rows], format=format)
 
 
-def _duration(seconds: float) -> str:
+def duration(seconds: float) -> str:
     """Hours, minutes and seconds, rounded up.
 
-    >>> _duration(3724.2)
+    >>> duration(3724.2)
     '1:02:05'
     """
     minutes, rest = divmod(math.ceil(seconds), 60)

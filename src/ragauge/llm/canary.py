@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 
 from ragauge.errors import InputError
-from ragauge.schema import RANKINGS
+from ragauge.schema import LABELS, check
 
-__all__ = ["CONTROLS", "PROBES", "Probe", "canary_probes", "probe_rankings"]
+__all__ = ["CONTROLS", "PROBES", "Probe", "canary_probes", "highest_labelled"]
 
 LONG_WORDS = 600
 """Words around the answer in the long document."""
@@ -78,7 +78,7 @@ _POSITIVE: Mapping[str, _Make] = {"buried": _long}
 
 CONTROLS: Mapping[str, str] = {
     "unrelated": "a passage of another query",
-    "relevant": "a passage that people found relevant",
+    "relevant": "a passage that people, or the judge itself, found relevant",
 }
 """Kind of control -> what it is."""
 
@@ -109,8 +109,9 @@ def canary_probes(
 
     Args:
         rankings: `schema.RANKINGS`, of at least two queries with texts.
-        relevant: Query id -> ids of documents that people found relevant; a query without one has no "buried" probe.
-        n_queries: Queries to make them for, at most.
+        relevant: Query id -> ids of documents that people found relevant, or see `highest_labelled`; a query without
+            one has no "buried" probe.
+        n_queries: Queries to make them for, at most; a larger number keeps the probes of a smaller one.
         seed: Of the choice of queries and passages.
 
     Returns:
@@ -120,6 +121,7 @@ def canary_probes(
         InputError: There are not two queries with texts.
 
     Example:
+        >>> from ragauge.schema import RANKINGS
         >>> rows = [{"query_id": q, "query": f"what is {q}?", "run": "r", "doc_ids": [q + "1"],
         ...          "texts": [f"{q} is a letter"], "scores": [None], "labels": [None]} for q in "ab"]
         >>> found = canary_probes(pa.Table.from_pylist(rows, schema=RANKINGS), {}, n_queries=1)
@@ -130,8 +132,26 @@ def canary_probes(
     if len(texts) < 2:
         raise InputError("canaries need passages of at least two queries, with texts")
     rng = np.random.default_rng(seed)
-    chosen = sorted(rng.permutation(sorted(texts))[:n_queries].tolist())
-    return [probe for query_id in chosen for probe in _of_query(query_id, queries, texts, relevant, rng)]
+    chosen = rng.permutation(sorted(texts))[:n_queries].tolist()
+    own = dict(zip(chosen, rng.spawn(len(chosen)), strict=True))  # what one query draws changes no other's probes
+    return [probe for query_id in sorted(own) for probe in _of_query(query_id, queries, texts, relevant, own[query_id])]
+
+
+def highest_labelled(labels: pa.Table, *, at_least: float) -> dict[str, list[str]]:
+    """What to hide in "buried" where no people labelled: each query's document that the judge itself labelled highest.
+
+    Args:
+        labels: `schema.LABELS` by the judge.
+        at_least: A lower label than this is none of a relevant document.
+
+    Returns:
+        Query id -> the id of one document, the first of the highest; queries without one are left out.
+    """
+    highest: dict[str, tuple[float, str]] = {}
+    for row in check(labels, LABELS, what="labels").to_pylist():
+        if row["label"] is not None and row["label"] > highest.get(row["query_id"], (-np.inf, ""))[0]:
+            highest[row["query_id"]] = row["label"], row["doc_id"]
+    return {query_id: [doc_id] for query_id, (label, doc_id) in highest.items() if label >= at_least}
 
 
 def _of_query(
@@ -171,23 +191,3 @@ def _texts(rankings: pa.Table) -> tuple[dict[str, dict[str, str]], dict[str, str
             if text and text.strip():
                 texts.setdefault(row["query_id"], {}).setdefault(doc_id, text.strip())
     return texts, queries
-
-
-def probe_rankings(probes: Sequence[Probe]) -> pa.Table:
-    """The probes as rankings that a judge can label: a document's id is its kind."""
-    by_query: dict[str, list[Probe]] = {}
-    for probe in probes:
-        by_query.setdefault(probe.query_id, []).append(probe)
-    rows = [
-        {
-            "query_id": query_id,
-            "query": found[0].query,
-            "run": "canary",
-            "doc_ids": [probe.kind for probe in found],
-            "texts": [probe.document for probe in found],
-            "scores": [None] * len(found),
-            "labels": [None] * len(found),
-        }
-        for query_id, found in by_query.items()
-    ]
-    return pa.Table.from_pylist(rows, schema=RANKINGS)

@@ -8,10 +8,11 @@ and what it costs. Intervals are over queries.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ragauge.llm.led import CanaryResult
 from ragauge.results import Agreement, Estimate
 from ragauge.stats.roc import Discrimination
 
-__all__ = ["Bin", "CanaryResult", "Cost", "Group", "JudgeCard", "Repeated"]
+__all__ = ["Bin", "Cost", "Group", "JudgeCard", "Repeated"]
 
 
 @dataclass(frozen=True)
@@ -65,31 +66,6 @@ class Repeated:
     agreement: Agreement
     mean_change: float
     largest_change: float
-
-
-@dataclass(frozen=True)
-class CanaryResult:
-    """What one kind of canary did.
-
-    Attributes:
-        kind: Name of the kind.
-        what: What it is.
-        n: Canaries whose control was judged right, or all for kinds without one.
-        flipped: Share of them that were judged wrong.
-        control: Mean label of the controls; NaN without one.
-        label: Mean label of the canaries.
-        n_control_wrong: Canaries left out, as the control itself was judged wrong or not at all.
-        n_unlabelled: Canaries without a label; they count as not flipped.
-    """
-
-    kind: str
-    what: str
-    n: int
-    flipped: Estimate
-    control: float
-    label: float
-    n_control_wrong: int
-    n_unlabelled: int
 
 
 @dataclass(frozen=True)

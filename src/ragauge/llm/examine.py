@@ -4,7 +4,7 @@ What comes of it are plain tables of ids and numbers, without a text, so they ca
 computed from the tables alone.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +12,26 @@ import numpy as np
 import pyarrow as pa
 
 from ragauge.errors import InputError
-from ragauge.llm.canary import canary_probes, probe_rankings
+from ragauge.llm.canary import Probe
 from ragauge.llm.judge import Judge
-from ragauge.llm.label import label_rankings, label_requests
+from ragauge.llm.label import ask_labels, label_rankings, label_requests
 from ragauge.llm.model import Model
 from ragauge.llm.pool import Ask, ask_all
 from ragauge.schema import LABELS, RANKINGS, check
 from ragauge.store import Store, request_key
 
-__all__ = ["CANARIES", "COST", "PAIRS", "REPEATS", "ask_again", "ask_canaries", "ask_pairs", "cost_of", "only_pairs"]
+__all__ = [
+    "CANARIES",
+    "COST",
+    "PAIRS",
+    "REPEATS",
+    "ask_again",
+    "ask_canaries",
+    "ask_pairs",
+    "cost_of",
+    "only_pairs",
+    "relevant_to_people",
+]
 
 Pair = tuple[str, str]
 
@@ -185,49 +196,47 @@ def ask_again(
     return pa.Table.from_pylist([{name: row[name] for name in REPEATS.names} for row in rows], schema=REPEATS)
 
 
-def ask_canaries(
-    rankings: pa.Table,
-    human: pa.Table,
-    *,
-    model: Model,
-    store: Store,
-    judge: Judge | None = None,
-    rel: float = 1.0,
-    n_queries: int = 10,
-    seed: int = 0,
-    on_progress: Callable[[int], None] | None = None,
-    ask: Ask = ask_all,
-) -> pa.Table:
-    """Labels of canaries and their controls, each asked about alone.
-
-    Args:
-        rankings: As for `ask_pairs`.
-        human: As for `ask_pairs`; what people found relevant is hidden in long documents.
-        model: Whom to ask.
-        store: Holds and keeps all replies.
-        judge: How it is asked; canaries are never put in one batch, where one could lead the judge about another.
-        rel: People's label of a relevant document.
-        n_queries: Queries to make canaries for.
-        seed: Of the choice.
-        on_progress: Called with the number of documents just done.
-        ask: How replies are got.
-
-    Returns:
-        A table as `CANARIES` says.
+def relevant_to_people(human: pa.Table, *, rel: float = 1.0) -> dict[str, list[str]]:
+    """Query id -> ids of the documents that people gave at least the label `rel`.
 
     Raises:
-        InputError: As for `canary_probes`.
+        InputError: People gave two labels to one document.
     """
     relevant: dict[str, list[str]] = {}
     for (query_id, doc_id), label in _by_people(human).items():
         if label >= rel:
             relevant.setdefault(query_id, []).append(doc_id)
-    probes = probe_rankings(canary_probes(rankings, relevant, n_queries=n_queries, seed=seed))
+    return relevant
+
+
+def ask_canaries(
+    probes: Sequence[Probe],
+    *,
+    model: Model,
+    store: Store,
+    judge: Judge | None = None,
+    on_progress: Callable[[int], None] | None = None,
+    ask: Ask = ask_all,
+) -> pa.Table:
+    """Labels of canaries and their controls, each asked about alone. The store does not take them for labels.
+
+    Args:
+        probes: From `ragauge.llm.canary.canary_probes`.
+        model: Whom to ask.
+        store: Holds and keeps all replies.
+        judge: How it is asked; canaries are never put in one batch, where one could lead the judge about another.
+        on_progress: Called with the number of canaries just done.
+        ask: How replies are got.
+
+    Returns:
+        A table as `CANARIES` says.
+    """
     alone = replace(judge or Judge(), batch_size=1, permutations=1)
-    labels = label_rankings(probes, model=model, store=store, judge=alone, on_progress=on_progress, ask=ask)
+    questions = [{"query": probe.query, "document": probe.document} for probe in probes]
+    outcomes = ask_labels(alone, questions, model=model, store=store, on_progress=on_progress, ask=ask)
     rows = [
-        {"query_id": row["query_id"], "kind": row["doc_id"], "label": row["label"], "reason": row["reason"]}
-        for row in labels.to_pylist()
+        {"query_id": probe.query_id, "kind": probe.kind, "label": outcome.value, "reason": outcome.reason}
+        for probe, outcome in zip(probes, outcomes, strict=True)
     ]
     return pa.Table.from_pylist(rows, schema=CANARIES)
 

@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ragauge.errors import InputError
-from ragauge.llm.canary import PROBES, control_of
-from ragauge.llm.card import Bin, CanaryResult, Cost, Group, JudgeCard, Repeated
-from ragauge.llm.examine import CANARIES, COST, PAIRS, REPEATS
+from ragauge.llm.card import Bin, Cost, Group, JudgeCard, Repeated
+from ragauge.llm.examine import COST, PAIRS, REPEATS
+from ragauge.llm.led import canary_results
 from ragauge.results import Agreement, Estimate
 from ragauge.schema import check
 from ragauge.stats import calibrate_judge, joint_agreement, mean_interval
@@ -119,7 +119,7 @@ def judge_card(
         brier_calibrated=calibrated,
         brier_constant=constant,
         repeated=None if repeats is None else _repeated(check(repeats, REPEATS, what="repeats"), whole, seed, level),
-        canaries=() if canaries is None else _canaries(check(canaries, CANARIES, what="canaries"), whole, level),
+        canaries=() if canaries is None else canary_results(canaries, cut=whole, level=level),
         cost=None if cost is None else Cost(**check(cost, COST, what="cost").select(COST.names).to_pylist()[0]),
     )
 
@@ -230,38 +230,3 @@ def _repeated(table: pa.Table, cut: float, seed: int, level: float) -> Repeated 
         mean_change=float(changes.mean()),
         largest_change=float(changes.max()),
     )
-
-
-def _canaries(table: pa.Table, cut: float, level: float) -> tuple[CanaryResult, ...]:
-    labels = {(row["kind"], row["query_id"]): row["label"] for row in table.to_pylist()}
-    kinds = {kind for kind, _ in labels}
-    return tuple(_canary(kind, labels, cut, level) for kind in PROBES if kind in kinds)
-
-
-def _canary(kind: str, labels: Mapping[tuple[str, str], float | None], cut: float, level: float) -> CanaryResult:
-    """A label that is not there is neither right nor wrong: NaN compares false both ways."""
-    control = control_of(kind)
-    queries = sorted(query for one, query in labels if one == kind)
-    probe = np.array([_number(labels[kind, query]) for query in queries])
-    before = np.array([_number(labels.get((control or "", query))) for query in queries])
-    is_wrong, was_right = (probe < cut, before >= cut) if control == "relevant" else (probe >= cut, before < cut)
-    counted = was_right if control else np.ones(len(queries), dtype=np.bool_)
-    return CanaryResult(
-        kind=kind,
-        what=PROBES[kind],
-        n=int(counted.sum()),
-        flipped=mean_interval(is_wrong[counted].astype(np.float64), measure=kind, bounds=(0, 1), level=level),
-        control=_mean(before),
-        label=_mean(probe),
-        n_control_wrong=int((~counted).sum()),
-        n_unlabelled=int(np.isnan(probe).sum()),
-    )
-
-
-def _number(label: float | None) -> float:
-    return nan if label is None else label
-
-
-def _mean(labels: Floats) -> float:
-    known = labels[~np.isnan(labels)]
-    return float(known.mean()) if len(known) else nan

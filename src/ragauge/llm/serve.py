@@ -23,7 +23,7 @@ from ragauge._optional import optional_import
 from ragauge.errors import InputError, RunError
 from ragauge.llm.fetch import file_sha256
 
-__all__ = ["LocalServer", "available_cores"]
+__all__ = ["LocalServer", "available_cores", "local_identity"]
 
 _HOST = "127.0.0.1"
 _POLL_S = 0.05
@@ -38,6 +38,15 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def local_identity(name: str, sha256: str) -> str:
+    """What stands for a served file in the store: the same on every machine and port.
+
+    >>> local_identity("small", "0123456789abcdef")
+    'local:small#0123456789ab'
+    """
+    return f"local:{name}#{sha256[:12]}"
 
 
 class LocalServer:
@@ -89,7 +98,7 @@ class LocalServer:
     @property
     def identity(self) -> str:
         """`local:NAME#CHECKSUM`, the checksum being the first 12 hexadecimal digits of the file's sha256."""
-        return f"local:{self.name}#{file_sha256(self.path)[:12]}"
+        return local_identity(self.name, file_sha256(self.path))
 
     def __enter__(self) -> "LocalServer":
         optional_import("xllamacpp", purpose="serve a local model")

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 
-from ragauge.llm.card import CanaryResult, Group, JudgeCard
+from ragauge.llm.card import Group, JudgeCard
 from ragauge.report import judge_charts as draw
 from ragauge.report.content import Fact, Record, finite, number
+from ragauge.report.judge_canaries import Row, canary_records, canary_row, interval_text, rate_text
 from ragauge.report.look import Chart
 from ragauge.report.render import page
-from ragauge.results import Estimate
 
-__all__ = ["bin_records", "canary_records", "group_records", "judge_charts", "judge_report"]
+__all__ = ["bin_records", "group_records", "judge_charts", "judge_report"]
 
 COEFFICIENTS = {
     "agreement": "same verdict",
@@ -23,14 +23,6 @@ COEFFICIENTS = {
 
 
 @dataclass(frozen=True)
-class _Row:
-    """A line of a table: its name and its cells."""
-
-    name: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class _Content:
     """What the template places."""
 
@@ -38,12 +30,12 @@ class _Content:
     facts: tuple[Fact, ...]
     notes: tuple[str, ...]
     level: str
-    figures: tuple[_Row, ...]
+    figures: tuple[Row, ...]
     cut: str
-    bins: tuple[_Row, ...]
+    bins: tuple[Row, ...]
     worth: str
-    groups: tuple[_Row, ...]
-    canaries: tuple[_Row, ...]
+    groups: tuple[Row, ...]
+    canaries: tuple[Row, ...]
     repeated: str
 
 
@@ -72,7 +64,7 @@ def judge_charts(card: JudgeCard) -> dict[str, Chart]:
         "errors": draw.error_rates(group_records(card)),
     }
     if card.canaries:
-        charts["canaries"] = draw.led_shares(canary_records(card))
+        charts["canaries"] = draw.led_shares(canary_records(card.canaries))
     return charts
 
 
@@ -109,26 +101,9 @@ def group_records(card: JudgeCard) -> list[Record]:
     ]
 
 
-def canary_records(card: JudgeCard) -> list[Record]:
-    """One record a kind of canary."""
-    return [
-        {
-            "kind": one.kind,
-            "what": one.what,
-            "led": finite(one.flipped.mean),
-            "low": finite(one.flipped.low),
-            "high": finite(one.flipped.high),
-            "label": finite(one.label),
-            "control": finite(one.control),
-            "of": one.n,
-        }
-        for one in card.canaries
-    ]
-
-
 def _content(title: str, card: JudgeCard, notes: Sequence[str]) -> _Content:
     found = card.discrimination
-    auc = _Row("AUC", (number(found.auc), _span(found.interval.low, found.interval.high), f"{card.n_pairs:,}"))
+    auc = Row("AUC", (number(found.auc), interval_text(found.interval.low, found.interval.high), f"{card.n_pairs:,}"))
     rates = (card.overall.sensitivity, card.overall.specificity)
     agreed = [card.agreement.coefficient(name) for name in COEFFICIENTS]
     return _Content(
@@ -138,20 +113,23 @@ def _content(title: str, card: JudgeCard, notes: Sequence[str]) -> _Content:
         level=f"{100 * card.agreement.level:g} %",
         figures=(
             auc,
-            *(_Row(one.measure, (number(one.mean), _span(one.low, one.high), f"{one.n:,}")) for one in rates),
+            *(Row(one.measure, (number(one.mean), interval_text(one.low, one.high), f"{one.n:,}")) for one in rates),
             *(
-                _Row(COEFFICIENTS[one.name], (number(one.value), _span(one.low, one.high), f"{card.n_pairs:,}"))
+                Row(COEFFICIENTS[one.name], (number(one.value), interval_text(one.low, one.high), f"{card.n_pairs:,}"))
                 for one in agreed
             ),
         ),
         cut=_cut(card),
         bins=tuple(
-            _Row(str(one["label"]), (number(one["mean"]), number(one["relevant"]), _span(one["low"], one["high"])))
+            Row(
+                str(one["label"]),
+                (number(one["mean"]), number(one["relevant"]), interval_text(one["low"], one["high"])),
+            )
             for one in bin_records(card)
         ),
         worth=_worth(card),
         groups=tuple(_group(one) for one in (*card.by_rank, *card.by_length)),
-        canaries=tuple(_canary(one) for one in card.canaries),
+        canaries=tuple(canary_row(one) for one in card.canaries),
         repeated=_repeated(card),
     )
 
@@ -196,15 +174,9 @@ def _worth(card: JudgeCard) -> str:
     )
 
 
-def _group(one: Group) -> _Row:
-    cells = [(_rate(rate), f"{rate.n:,}") for rate in (one.sensitivity, one.specificity)]
-    return _Row(one.name, tuple(cell for pair in cells for cell in pair))
-
-
-def _canary(one: CanaryResult) -> _Row:
-    change = number(one.label) if not isfinite(one.control) else f"{number(one.control)} → {number(one.label)}"
-    left_out = f"{one.n_control_wrong:,}" if one.n_control_wrong else "–"
-    return _Row(one.kind, (one.what, _rate(one.flipped), f"{one.n:,}", left_out, change))
+def _group(one: Group) -> Row:
+    cells = [(rate_text(rate), f"{rate.n:,}") for rate in (one.sensitivity, one.specificity)]
+    return Row(one.name, tuple(cell for pair in cells for cell in pair))
 
 
 def _repeated(card: JudgeCard) -> str:
@@ -213,16 +185,6 @@ def _repeated(card: JudgeCard) -> str:
         return "The judge was not asked anything again."
     return (
         f"{one.n_pairs:,} pairs were asked about {one.n_draws} times. The verdict stayed the same for "
-        f"{_rate(one.same)} of them; labels moved by {number(one.mean_change)} on average and "
+        f"{rate_text(one.same)} of them; labels moved by {number(one.mean_change)} on average and "
         f"{number(one.largest_change)} at most."
     )
-
-
-def _rate(one: Estimate) -> str:
-    interval = f" ({_span(one.low, one.high, digits=2)})" if isfinite(one.low) else ""
-    return number(one.mean, digits=2) + interval
-
-
-def _span(low: float | None, high: float | None, *, digits: int = 3) -> str:
-    known = low is not None and high is not None and isfinite(low) and isfinite(high)
-    return f"{number(low, digits=digits)} to {number(high, digits=digits)}" if known else "–"

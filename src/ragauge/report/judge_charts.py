@@ -1,4 +1,4 @@
-"""Charts of the judge card: calibration, where the judge errs, and what leads it."""
+"""Charts of a judge: calibration, where the judge errs, and what leads it."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -65,7 +65,7 @@ def led_shares(records: Sequence[Record]) -> Chart:
     """Share of canaries of each kind that led the judge to the wrong verdict, dot and whisker.
 
     Args:
-        records: From `judge.canary_records`.
+        records: From `judge_canaries.canary_records`.
     """
     alt = altair()
     kinds = [record["kind"] for record in records]

@@ -17,11 +17,13 @@ import pyarrow as pa
 
 from ragauge._optional import optional_import
 from ragauge.errors import InputError, RunError
+from ragauge.llm.led import CanaryResult
 from ragauge.report import charts as draw
 from ragauge.report.content import Example
 from ragauge.report.correlation_charts import correlation_heatmap, pooled_intervals, ratio_lines
 from ragauge.report.correlation_rows import cell_records, coefficient_name, coefficients_of
 from ragauge.report.grades import against_grade, grade_counts
+from ragauge.report.judge_canaries import canary_charts
 from ragauge.report.look import Chart
 from ragauge.report.score_content import interval_records, label_records, rank_records, score_content
 from ragauge.report.study_content import study_content
@@ -45,6 +47,7 @@ def score_report(
     notes: Sequence[str] = (),
     worst_by: str | None = None,
     n_worst: int = 10,
+    canaries: Mapping[str, Sequence[CanaryResult]] | None = None,
 ) -> str:
     """One HTML page that shows how good the retrieval was, and which queries it failed.
 
@@ -57,6 +60,7 @@ def score_report(
         notes: What the reader should know: where the labels come from, which model, which prompt. One paragraph each.
         worst_by: The measure that the worst queries are chosen by; default: the first column of `scores`.
         n_worst: How many of them.
+        canaries: Source of labels -> whether its judge could be led; None = the report does not say.
 
     Returns:
         The page, to be written as UTF-8.
@@ -75,8 +79,10 @@ def score_report(
         notes=notes,
         worst_by=worst_by,
         n_worst=n_worst,
+        canaries=canaries,
     )
-    return page("score.html.j2", content, score_charts(estimates, judged, rel=rel))
+    charts = score_charts(estimates, judged, rel=rel) | canary_charts(canaries or {})
+    return page("score.html.j2", content, charts)
 
 
 def study_report(

@@ -9,9 +9,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ragauge.errors import InputError
+from ragauge.llm.led import CanaryResult
 from ragauge.measures import parse_measure
 from ragauge.ragged import Ragged, from_labels, positions
 from ragauge.report.content import Document, Fact, Record, finite, number, whole
+from ragauge.report.judge_canaries import CanarySection, canary_sections
 from ragauge.results import Estimate
 from ragauge.schema import JUDGED, check
 
@@ -76,6 +78,7 @@ class ScoreContent:
     worst_by: str
     worst_note: str
     worst: tuple[QueryCard, ...]
+    canaries: tuple[CanarySection, ...]
 
 
 def score_content(
@@ -88,6 +91,7 @@ def score_content(
     notes: Sequence[str] = (),
     worst_by: str | None = None,
     n_worst: int = 10,
+    canaries: Mapping[str, Sequence[CanaryResult]] | None = None,
 ) -> ScoreContent:
     """The content of a score report; arguments as in `ragauge.report.score_report`.
 
@@ -111,6 +115,7 @@ def score_content(
         worst_by=measure or "",
         worst_note=_worst_note(measure, len(ordered), n_undefined, n_worst),
         worst=_cards(judged, ordered[:n_worst], rel),
+        canaries=canary_sections(canaries or {}, rel=rel),
     )
 
 

@@ -43,6 +43,7 @@ from ragauge.stats.multiple import benjamini_hochberg, benjamini_yekutieli, holm
 from ragauge.stats.optimism import Corrected, HeldOut, corrected_maximum, cross_validated, leave_one_group_out
 from ragauge.stats.pair_sample import pair_sample_mean, pair_sample_values
 from ragauge.stats.paired import paired_comparison, sign_flip_p
+from ragauge.stats.panel import AgainstPanel, against_panel
 from ragauge.stats.pooled import PooledEffect, pool_segments, segment_covariance
 from ragauge.stats.power import detectable_difference, paired_power, units_needed
 from ragauge.stats.ppi import corrected_difference, corrected_mean
@@ -73,6 +74,7 @@ __all__ = [
     "MIN_MODEL_QUERIES",
     "MIN_PILOT",
     "MIN_ROWS",
+    "AgainstPanel",
     "Alarm",
     "AlphaFamily",
     "AlphaSearch",
@@ -103,6 +105,7 @@ __all__ = [
     "SureBounds",
     "TailTotal",
     "WithinAssociation",
+    "against_panel",
     "alpha_curve",
     "associate",
     "associate_within",

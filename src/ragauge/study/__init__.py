@@ -8,7 +8,7 @@ from ragauge.study.correlate import correlate
 
 if TYPE_CHECKING:
     from ragauge.study.plan import ModelPlan, StudyPlan, read_plan
-    from ragauge.study.run import Study, open_model, run_study
+    from ragauge.study.run import Study, named_model, open_model, run_study
     from ragauge.study.stages import TopK
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "contest",
     "contest_values",
     "correlate",
+    "named_model",
     "open_model",
     "read_plan",
     "run_study",
@@ -32,6 +33,7 @@ _HOME = {
     "Study": "run",
     "StudyPlan": "plan",
     "TopK": "stages",
+    "named_model": "run",
     "open_model": "run",
     "read_plan": "plan",
     "run_study": "run",

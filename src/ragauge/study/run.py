@@ -2,12 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Literal
 
 import pyarrow as pa
 
 from ragauge.llm import LocalServer, Model, fetch, parts_of
+from ragauge.llm.fetch import MODEL_FILES
+from ragauge.llm.serve import local_identity
 from ragauge.store import Store, Usage
 from ragauge.study.contest import contest
 from ragauge.study.correlate import correlate
@@ -25,10 +28,12 @@ from ragauge.study.stages import (
 )
 from ragauge.wire import Endpoint
 
-__all__ = ["Study", "open_model", "run_study"]
+__all__ = ["Study", "named_model", "open_model", "run_study"]
 
 N_DRAWS = 1000
 """Bootstrap draws behind the corrected maxima and the confidence sets."""
+_NOWHERE = "http://127.0.0.1:9/v1"
+"""Stands for a local server that is not started: port 9 discards what it gets."""
 LOCAL_TIMEOUT_S = 600.0
 """A long prompt on busy cores may take minutes, and the local server cannot be out of reach."""
 
@@ -76,7 +81,7 @@ def run_study(
         model = stack.enter_context(open_model(plan.model, progress))
         ideals, answers = answer_top_k(tops, model, store, progress)
         grader = model if plan.grader == plan.model else stack.enter_context(open_model(plan.grader, progress))
-        grades = grade_answers(tops, ideals, answers, grader, store, progress)
+        grades = grade_answers(tops, ideals, answers, grader, store, progress, repeats=plan.grade_repeats)
     graded = graded_table(tops, ideals, answers, grades)
     return Study(
         graded=graded,
@@ -91,13 +96,27 @@ def run_study(
 @contextmanager
 def open_model(plan: ModelPlan, progress: Progress = no_progress) -> Iterator[Model]:
     """The model of a plan: an endpoint as it is, or ragauge's own server for as long as the context is open."""
+    model = named_model(plan)
     if plan.base_url not in LOCAL:
-        endpoint = Endpoint(plan.base_url, plan.api_key_env, concurrency=plan.concurrency, rpm=plan.rpm, tpm=plan.tpm)
-        yield Model(str(plan.name), endpoint)
+        yield model
         return
     size = LOCAL[plan.base_url]
     with progress(f"fetch the local model ({size})", parts_of(size)) as advance:
         path = fetch(size, on_progress=advance)
     with LocalServer(path, threads=plan.threads) as server:
-        endpoint = Endpoint(server.base_url, "", timeout_s=LOCAL_TIMEOUT_S, concurrency=1)
-        yield Model(server.name, endpoint, identity=server.identity)
+        yield replace(model, endpoint=replace(model.endpoint, base_url=server.base_url))
+
+
+def named_model(plan: ModelPlan) -> Model:
+    """The model of a plan under the name the store knows it by; nothing is fetched or started.
+
+    It is for looking up what was asked before: `fetch` keeps no file with another checksum, so the keys of stored
+    replies are those of `open_model`. Nothing answers at the endpoint of a local model.
+    """
+    if plan.base_url not in LOCAL:
+        endpoint = Endpoint(plan.base_url, plan.api_key_env, concurrency=plan.concurrency, rpm=plan.rpm, tpm=plan.tpm)
+        return Model(str(plan.name), endpoint)
+    file = MODEL_FILES[LOCAL[plan.base_url]]
+    name = Path(file.file_name).stem
+    endpoint = Endpoint(_NOWHERE, "", timeout_s=LOCAL_TIMEOUT_S, concurrency=1)
+    return Model(name, endpoint, identity=local_identity(name, file.sha256))

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from ragauge.errors import PlanError
 from ragauge.io import read_pools
-from ragauge.llm import ANSWER, AnswerTask, GradeTask, Model, Outcome, answer_all, grade_all
+from ragauge.llm import ANSWER, AnswerTask, GradeTask, Model, Outcome, RepeatedGrade, answer_all, grade_repeatedly
 from ragauge.retrieval import rank_pools, retriever
 from ragauge.schema import GRADED
 from ragauge.store import Store
@@ -157,29 +157,32 @@ def grade_answers(
     model: Model,
     store: Store,
     progress: Progress,
-) -> list[Outcome]:
+    *,
+    repeats: int = 1,
+) -> list[RepeatedGrade]:
     """The grade of each answer against its ideal one; where one of the two is missing, an outcome that says so."""
-    outcomes = [_ungradable(ideal, answer) for ideal, answer in zip(ideals, answers, strict=True)]
-    open_ = [i for i, outcome in enumerate(outcomes) if outcome is None]
+    grades = [_ungradable(ideal, answer) for ideal, answer in zip(ideals, answers, strict=True)]
+    open_ = [i for i, grade in enumerate(grades) if grade is None]
     tasks = [GradeTask(tops[i].query, str(ideals[i].value), str(answers[i].value)) for i in open_]
-    with progress("grade answers", len(tasks)) as advance:
-        for i, outcome in zip(open_, grade_all(tasks, model=model, store=store, on_progress=advance), strict=True):
-            outcomes[i] = outcome
-    return [outcome for outcome in outcomes if outcome is not None]
+    with progress("grade answers", len(tasks) * repeats) as advance:
+        found = grade_repeatedly(tasks, repeats=repeats, model=model, store=store, on_progress=advance)
+    for i, grade in zip(open_, found, strict=True):
+        grades[i] = grade
+    return [grade for grade in grades if grade is not None]
 
 
-def _ungradable(ideal: Outcome, answer: Outcome) -> Outcome | None:
+def _ungradable(ideal: Outcome, answer: Outcome) -> RepeatedGrade | None:
     if ideal.value is None:
-        return Outcome(value=None, reason=f"no ideal answer: {ideal.reason}", raw="")
+        return RepeatedGrade((Outcome(value=None, reason=f"no ideal answer: {ideal.reason}", raw=""),))
     if answer.value is None:
-        return Outcome(value=None, reason=f"no answer: {answer.reason}", raw="")
+        return RepeatedGrade((Outcome(value=None, reason=f"no answer: {answer.reason}", raw=""),))
     return None
 
 
 def graded_table(
-    tops: Sequence[TopK], ideals: Sequence[Outcome], answers: Sequence[Outcome], grades: Sequence[Outcome]
+    tops: Sequence[TopK], ideals: Sequence[Outcome], answers: Sequence[Outcome], grades: Sequence[RepeatedGrade]
 ) -> pa.Table:
-    """One row a graded answer, as `schema.GRADED`."""
+    """One row a graded answer, as `schema.GRADED`; of answers graded more than once also the column `repeat_sd`."""
     rows = [
         {
             "query_id": top.query_id,
@@ -188,7 +191,7 @@ def graded_table(
             "n_candidates": top.n_candidates,
             "n_relevant": top.n_relevant,
             "cutoff": top.cutoff,
-            "grade": grade.value,
+            "grade": grade.grade,
             "labels": list(top.labels),
             "n_positive_2k": top.n_positive_2k,
             "answer_ideal": ideal.value,
@@ -197,4 +200,7 @@ def graded_table(
         }
         for top, ideal, answer, grade in zip(tops, ideals, answers, grades, strict=True)
     ]
-    return pa.Table.from_pylist(rows, schema=GRADED)
+    table = pa.Table.from_pylist(rows, schema=GRADED)
+    if all(len(grade.outcomes) == 1 for grade in grades):
+        return table
+    return table.append_column("repeat_sd", pa.array([grade.repeat_sd for grade in grades], pa.float64()))

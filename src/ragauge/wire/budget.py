@@ -53,6 +53,21 @@ class Prices:
         return (Fraction(str(self.read_usd)) * read + Fraction(str(self.written_usd)) * written) / 1_000_000
 
 
+@dataclass(frozen=True)
+class _Taken:
+    """Tokens of one try or several, and their exact cost."""
+
+    read: int = 0
+    written: int = 0
+    cost: Fraction | int = 0
+
+    def __add__(self, other: "_Taken") -> "_Taken":
+        return _Taken(self.read + other.read, self.written + other.written, self.cost + other.cost)
+
+    def __sub__(self, other: "_Taken") -> "_Taken":
+        return _Taken(self.read - other.read, self.written - other.written, self.cost - other.cost)
+
+
 class Budget:
     """What one run may spend at most.
 
@@ -66,9 +81,11 @@ class Budget:
         max_tokens: Tokens read and written; None = any number.
         max_cost_usd: Dollars; None = any sum.
         prices: Needed for `max_cost_usd`.
+        within: A budget that what is spent here counts in as well, at the prices of this one: so several models share
+            its caps.
 
     Raises:
-        InputError: A cap below 0, or a sum without prices.
+        InputError: A cap below 0, a sum without prices, or prices of only one of this budget and the one it is within.
 
     Example:
         >>> budget = Budget(max_tokens=100)
@@ -86,17 +103,20 @@ class Budget:
         max_tokens: int | None = None,
         max_cost_usd: float | None = None,
         prices: Prices | None = None,
+        within: "Budget | None" = None,
     ) -> None:
         _check_caps({"max_calls": max_calls, "max_tokens": max_tokens, "max_cost_usd": max_cost_usd})
         if max_cost_usd is not None and prices is None:
             raise InputError("a cap on cost needs the prices of a million tokens read and written")
+        if within is not None and (within._prices is None) != (prices is None):
+            raise InputError("a budget within another needs prices if that one has them, and none if it has none")
         self._max_calls, self._max_tokens = max_calls, max_tokens
         self._max_cost = None if max_cost_usd is None else Fraction(str(max_cost_usd))
-        self._prices = prices
+        self._prices: Prices | None = prices
         self._calls = self._pending = 0
-        self._read = self._written = 0  # settled
-        self._reserved_read = self._reserved_written = 0
-        self._lock = threading.Lock()
+        self._settled = self._reserved = _Taken()
+        self._all: tuple[Budget, ...] = (self,) if within is None else (self, *within._all)  # what a try counts in
+        self._lock: threading.Lock = threading.Lock() if within is None else within._lock
 
     @property
     def calls(self) -> int:
@@ -106,23 +126,21 @@ class Budget:
     @property
     def spent(self) -> Load:
         """Tokens of the tries that are over."""
-        return Load(self._read, self._written)
+        return Load(self._settled.read, self._settled.written)
 
     @property
     def cost_usd(self) -> float | None:
         """Cost of the tries that are over; None without prices."""
-        return self.cost_of(self.spent)
+        return None if self._prices is None else float(self._settled.cost)
 
     def cost_of(self, used: Load | None) -> float | None:
         """Cost of these tokens; None without prices, or where nobody knows how many there were."""
-        if self._prices is None or used is None:
-            return None
-        return float(self._prices.cost_usd(used.prompt_tokens, used.completion_tokens or 0))
+        return None if self._prices is None or used is None else float(self._taken(used).cost)
 
     @property
     def is_settled(self) -> bool:
         """Whether no try is under way, so that nothing more can be given back."""
-        return self._pending == 0
+        return all(budget._pending == 0 for budget in self._all)
 
     def reserve(self, load: Load) -> bool:
         """Sets aside what a try can take at most; False, and nothing is set aside, where a cap forbids it.
@@ -130,35 +148,43 @@ class Budget:
         Raises:
             InputError: There is a cap on tokens or cost, and the request sets no limit to its reply.
         """
-        if load.completion_tokens is None and (self._max_tokens is not None or self._max_cost is not None):
+        if load.completion_tokens is None and any(budget._caps_replies for budget in self._all):
             raise InputError("a cap on tokens or cost needs requests that limit their reply: set max_tokens")
-        written = load.completion_tokens or 0
+        taken = self._taken(load)
         with self._lock:
-            if not self._fits(load.prompt_tokens, written):
+            if not all(budget._fits(taken) for budget in self._all):
                 return False
-            self._calls += 1
-            self._pending += 1
-            self._reserved_read += load.prompt_tokens
-            self._reserved_written += written
+            for budget in self._all:
+                budget._calls += 1
+                budget._pending += 1
+                budget._reserved += taken
             return True
 
     def settle(self, reserved: Load, used: Load) -> None:
         """Replaces what was reserved for a try by what it used."""
+        given_back, taken = self._taken(reserved), self._taken(used)
         with self._lock:
-            self._pending -= 1
-            self._reserved_read -= reserved.prompt_tokens
-            self._reserved_written -= reserved.completion_tokens or 0
-            self._read += used.prompt_tokens
-            self._written += used.completion_tokens or 0
+            for budget in self._all:
+                budget._pending -= 1
+                budget._reserved -= given_back
+                budget._settled += taken
 
-    def _fits(self, read: int, written: int) -> bool:
-        read += self._read + self._reserved_read
-        written += self._written + self._reserved_written
+    @property
+    def _caps_replies(self) -> bool:
+        return self._max_tokens is not None or self._max_cost is not None
+
+    def _taken(self, load: Load) -> _Taken:
+        """What a load takes from this budget and those it is within; without prices it costs 0."""
+        read, written = load.prompt_tokens, load.completion_tokens or 0
+        return _Taken(read, written, self._prices.cost_usd(read, written) if self._prices else 0)
+
+    def _fits(self, taken: _Taken) -> bool:
+        after = self._settled + self._reserved + taken
         if self._max_calls is not None and self._calls >= self._max_calls:
             return False
-        if self._max_tokens is not None and read + written > self._max_tokens:
+        if self._max_tokens is not None and after.read + after.written > self._max_tokens:
             return False
-        return self._max_cost is None or self._prices is None or self._prices.cost_usd(read, written) <= self._max_cost
+        return self._max_cost is None or after.cost <= self._max_cost
 
 
 def load_of(payload: Mapping[str, object], size_bytes: int) -> Load:
