@@ -37,7 +37,7 @@ STREAMS = 5
 IN_FLIGHT = 32
 RANKINGS = {0.05: 100, 0.2: 50, 0.8: 25}
 DEPTHS = (5, 10, 20)
-LOCAL_RANKINGS = 3
+LOCAL_RANKINGS = 2
 
 
 @dataclass(frozen=True)
@@ -87,13 +87,13 @@ def main_local(size: Literal["1.5b", "0.5b"]) -> None:
     queries, corpus = sample.queries(), sample.corpus()
     ranked = rank_collection(retriever("bm25"), queries, corpus, top=max(DEPTHS)).to_pylist()
     rankings = itertools.cycle([row for row in ranked if len(row["texts"]) == max(DEPTHS)])
-    print(f"local model {size}, {os.cpu_count()} cores; {LOCAL_RANKINGS} rankings a row, the first not counted\n")
+    print(f"local model {size}, {os.cpu_count()} cores; {LOCAL_RANKINGS} rankings a row\n")
     print(f"{'way':26}{'K':>4}{'median s':>10}{'longest':>9}{'calls':>8}{'tokens read':>13}")
     with LocalServer(fetch(size)) as server:
         model = Model(server.name, Endpoint(server.base_url, concurrency=1, timeout_s=600), identity=server.identity)
         for way in WAYS:
             for k in DEPTHS:
-                print(local_row(model, way, k, [next(rankings) for _ in range(LOCAL_RANKINGS + 1)]), flush=True)
+                print(local_row(model, way, k, [next(rankings) for _ in range(LOCAL_RANKINGS)]), flush=True)
 
 
 def local_row(model: Model, way: Way, k: int, rankings: Sequence[Mapping[str, Any]]) -> str:
@@ -102,7 +102,7 @@ def local_row(model: Model, way: Way, k: int, rankings: Sequence[Mapping[str, An
             found = [
                 judge.assess_now(row["query"], row["texts"][:k], deadline_s=600, within=way.within, prefer=way.prefer)
                 for row in rankings
-            ][1:]
+            ]
         read = sum(usage.prompt_tokens or 0 for usage in store.usage()) / len(rankings)
     waits = [one.elapsed_s for one in found]
     calls = 1 if way.batched else np.mean([sum(label.status != "not asked" for label in one.labels) for one in found])

@@ -1,7 +1,8 @@
 """Labelling against an endpoint that answers each call after 200 ms: wall time over the ideal, processor time, memory.
 
 `python bench/label_throughput.py` measures the whole path of `ragauge label`: prompts, keys, calls, replies on disk,
-labels. The endpoint is a process of its own on loopback. Ideal is calls / calls in flight * 0.2 s.
+labels. The endpoint is a process of its own on loopback. Ideal is calls / calls in flight * 0.2 s. Beside it, what
+aiohttp alone takes to send the same bodies and to parse the replies: less is not to be had with it.
 """
 
 import argparse
@@ -142,6 +143,38 @@ def measure(port: int, in_flight: int, n: int) -> None:
     )
 
 
+def measure_bare(port: int, in_flight: int, n: int) -> None:
+    """The calls alone, by the client that ragauge uses."""
+    from ragauge.llm.label import label_requests
+
+    payloads = [{"model": "stub", "messages": r.messages, **r.parameters} for r in label_requests(rankings(n))]
+    bodies = [json.dumps(payload).encode() for payload in payloads]
+    wall, cpu = time.perf_counter(), time.process_time()
+    asyncio.run(post_all(f"http://127.0.0.1:{port}/v1/chat/completions", bodies, in_flight))
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    print(
+        f"{in_flight:4d} in flight, {n:6,d} bare calls {wall:6.2f} s wall, "
+        f"{wall / (n / in_flight * DELAY_S):.2f} x ideal   {1000 * cpu / n:.2f} ms processor a call",
+        flush=True,
+    )
+
+
+async def post_all(url: str, bodies: list[bytes], in_flight: int) -> None:
+    """Sends each body once, and parses what is answered."""
+    import aiohttp
+
+    waiting = iter(bodies)
+
+    async def work(session: aiohttp.ClientSession) -> None:
+        for body in waiting:
+            async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as response:
+                json.loads(await response.read())
+
+    connector = aiohttp.TCPConnector(limit=in_flight)
+    async with aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar()) as session:
+        await asyncio.gather(*(work(session) for _ in range(in_flight)))
+
+
 def memory_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
@@ -150,18 +183,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--serve", action="store_true", help="be the endpoint")
     parser.add_argument("--measure", type=int, nargs=3, metavar=("PORT", "IN_FLIGHT", "CALLS"))
+    parser.add_argument("--bare", type=int, nargs=3, metavar=("PORT", "IN_FLIGHT", "CALLS"))
     options = parser.parse_args()
     if options.serve:
         asyncio.run(serve())
     elif options.measure:
         measure(*options.measure)
+    elif options.bare:
+        measure_bare(*options.bare)
     else:
         here = [sys.executable, __file__]
         with subprocess.Popen([*here, "--serve"], stdout=subprocess.PIPE, text=True) as stub:
             assert stub.stdout is not None
             port = stub.stdout.readline().strip()
             for in_flight, n in RUNS:
-                subprocess.run([*here, "--measure", port, str(in_flight), str(n)], check=True)
+                for what in ("--measure", "--bare"):
+                    subprocess.run([*here, what, port, str(in_flight), str(n)], check=True)
             stub.kill()
 
 

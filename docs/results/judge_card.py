@@ -5,7 +5,10 @@ python docs/results/judge_card.py --write    puts them into judge_card.md
 python docs/results/judge_card.py --sample trecdl-2019-passage OUT
                                              draws the pairs: OUT/retrieved.jsonl and OUT/people.csv, for
     ragauge judge-card OUT/retrieved.jsonl --labels OUT/people.csv --rel 2 --base-url local:1.5b --concurrency 1 \\
-      --canaries 4 --repeated 10 --record docs/results/judge_card/1.5b
+      --canaries 20 --record docs/results/judge_card/1.5b
+    and, of the graded scale
+    ragauge judge-card OUT/retrieved.jsonl --labels OUT/people.csv --rel 2 --base-url local:1.5b --concurrency 1 \\
+      --scale graded --canaries 0 --repeats 0 --record docs/results/judge_card/1.5b-graded
 """
 
 import gzip
@@ -22,7 +25,7 @@ from pyarrow import csv
 from ragauge.cli.judge_card import judge_card_command
 
 HERE = Path(__file__).parent
-JUDGES = ("1.5b", "0.5b")
+JUDGES = ("1.5b", "0.5b", "1.5b-graded")
 REL = 2
 SHARES = (0.1, 0.25, 0.5)
 """Of the pairs that a cheap judge settles."""
@@ -96,7 +99,7 @@ def card(name: str) -> str:
 
 def settled() -> str:
     """If each model settled its lowest labels: what would be lost of the documents that people found relevant."""
-    lines = ["judge  settles  below  pairs  relevant lost  share of settled  share of relevant"]
+    lines = ["judge        settles  below  pairs  relevant lost  share of settled  share of relevant"]
     for name in JUDGES:
         table = csv.read_csv(HERE / "judge_card" / name / "pairs.csv")
         label = table["label"].to_numpy(zero_copy_only=False)
@@ -106,7 +109,7 @@ def settled() -> str:
             low = label < cut
             lost = int(relevant[low].sum())
             lines.append(
-                f"{name:5}  {share:7.0%}  {cut:5.2f}  {low.sum():5}  {lost:13}  {lost / low.sum():16.0%}  "
+                f"{name:11}  {share:7.0%}  {cut:5.2f}  {low.sum():5}  {lost:13}  {lost / low.sum():16.0%}  "
                 f"{lost / relevant.sum():17.0%}"
             )
     return "\n".join(lines)

@@ -128,7 +128,7 @@ def test_the_page_of_results_holds_what_its_script_prints() -> None:
     script = [sys.executable, str(PAGE.with_suffix(".py"))]
     printed = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     blocks = printed.strip().split("\n\nJudge: ")
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     assert all(part in PAGE.read_text() for part in printed.strip().split("\n\n"))
 
 

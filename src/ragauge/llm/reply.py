@@ -6,6 +6,7 @@ Replies are stored as they came and read when they are used, so a reader that ha
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 __all__ = ["Outcome", "Place", "Reply"]
@@ -149,10 +150,10 @@ def _place(entry: Mapping[str, Any]) -> Place:
         alternative = _mapping(one)
         token, logprob = alternative.get("token"), alternative.get("logprob")
         if isinstance(token, str) and isinstance(logprob, (float, int)) and not math.isnan(logprob):
-            word = plain_word(token)
+            word = _plain_token(token)
             words[word] = words.get(word, 0.0) + math.exp(min(logprob, 0.0))
     written = entry.get("token")
-    return Place(plain_word(written) if isinstance(written, str) else "", words)
+    return Place(_plain_token(written) if isinstance(written, str) else "", words)
 
 
 def is_chat_reply(body: Mapping[str, Any]) -> bool:
@@ -170,6 +171,11 @@ def tokens(body: Mapping[str, Any], name: str) -> int | None:
 def plain_word(text: str) -> str:
     """Lower case, without white space, tokenizers' marks for it, and punctuation around it."""
     return text.strip(" \t\r\n\u2581\u0120\u010a\"'`*_.,:;!?()[]{}<>#-").lower()
+
+
+@lru_cache(4096)  # the same few tokens stand in every reply
+def _plain_token(token: str) -> str:
+    return plain_word(token)
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -4,9 +4,10 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, func, select, union_all
+from sqlalchemy import Connection, Select, bindparam, func, select, union_all
 
 from ragauge.errors import InputError, StoreError
 from ragauge.store.database import batches, id_of, insert_new
@@ -122,14 +123,16 @@ def _same(one: bytes, other: bytes) -> bool:
 
 def find_replies(connection: Connection, keys: Sequence[str]) -> list[StoredReply]:
     """The first replies to these requests."""
-    source_of = named_sources(connection)
+    packed = [key_bytes(key) for key in keys]
+    rows = [row for batch in batches(packed) for row in connection.execute(_find_replies(), {"keys": batch})]
+    source_of = named_sources(connection) if rows else {}
+    return [_stored(key, source_of[source_id], reply, measured) for key, source_id, reply, *measured in rows]
+
+
+@cache  # building it takes longer than executing it
+def _find_replies() -> Select[Any]:
     columns = (replies.c.key, replies.c.source_id, replies.c.reply, *(replies.c[name] for name in _MEASURED))
-    statement = select(*columns)
-    return [
-        _stored(key, source_of[source_id], reply, measured)
-        for batch in batches([key_bytes(key) for key in keys])
-        for key, source_id, reply, *measured in connection.execute(statement.where(replies.c.key.in_(batch)))
-    ]
+    return select(*columns).where(replies.c.key.in_(bindparam("keys", expanding=True)))
 
 
 def named_sources(connection: Connection) -> dict[int, Source]:
