@@ -95,11 +95,8 @@ def correlate_command(
     from ragauge.study import contest as hold_contest
     from ragauge.study import correlate
 
-    if against and not (contest or html or charts):
-        raise click.UsageError("--against goes with --contest, --html or --charts")
-    if contest and format == "csv":
-        raise click.UsageError("--contest goes with --format table or json")
-    rows = _rows(graded, whole=bool(html or charts or contest))
+    whole = _is_whole(contest, against, format, html or charts)
+    rows = _rows(graded, whole=whole)
     names = COEFFICIENTS if coefficient == "all" else dict.fromkeys((*ALWAYS, coefficient))
     options = {"by": by, "level": level, "seed": seed}
     found = _with_bar(
@@ -116,7 +113,7 @@ def correlate_command(
         write_table(found, out)
         note(f"Table: {out}", quiet=quiet)
     met = None
-    if contest or html or charts:
+    if whole:
         one = "spearman" if coefficient == "all" else coefficient
         met = _with_bar(hold_contest, rows, quiet=quiet, coefficient=one, against=against, **options)
     if html:
@@ -130,12 +127,19 @@ def correlate_command(
 
         files = export_charts(study_charts(found, rows, met), charts, charts_as)
         note(f"Charts: {len(files)} in {charts}", quiet=quiet)
-    shown = met if contest else None
-    explained = echo_correlations(
-        found, coefficient=coefficient, format=format, level=level, contest=shown, tables=tables
-    )
+    shown: dict[str, Any] = {"coefficient": coefficient, "level": level, "contest": met if contest else None}
+    explained = echo_correlations(found, format=format, tables=tables, **shown)
     if explained and not quiet:
         note(legend(found, level=level, held_out=held_out))
+
+
+def _is_whole(contest: bool, against: str | None, format: str, drawn: Path | None) -> bool:
+    """Whether all rows are needed at once; refuses options that do not go together."""
+    if against and not (contest or drawn):
+        raise click.UsageError("--against goes with --contest, --html or --charts")
+    if contest and format == "csv":
+        raise click.UsageError("--contest goes with --format table or json")
+    return bool(contest or drawn)
 
 
 def _with_bar(work: "Callable[..., pa.Table]", rows: Any, *, quiet: bool, **options: Any) -> "pa.Table":

@@ -1,5 +1,6 @@
 """`ragauge judge-card`: what a model's labels are worth, against people's: order, agreement, errors, canaries, cost."""
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,11 +15,13 @@ from ragauge.cli.number_options import NUMBER, NumberIn
 from ragauge.cli.reading import read_noted, reading_options
 from ragauge.cli.recorded import recorded_table
 from ragauge.cli.spending import budget_of, paced, spending_options, spent
-from ragauge.cli.terminal import bars, echo_json, make_folder, note, quiet_option, seed_option, write_text
+from ragauge.cli.terminal import Progress, bars, echo_json, make_folder, note, quiet_option, seed_option, write_text
 from ragauge.errors import IncompleteError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from ragauge.study import ModelPlan
 
 
 @click.command("judge-card")
@@ -90,52 +93,62 @@ def judge_card_command(
 def _asked(path: Path, given: dict[str, Any], quiet: bool) -> "dict[str, pa.Table]":
     """The tables of the card, asked of the model and the store."""
     from ragauge.io import read_labels
-    from ragauge.llm import (
-        ask_again,
-        ask_all,
-        ask_canaries,
-        ask_pairs,
-        canary_probes,
-        cost_of,
-        relevant_to_people,
-    )
+    from ragauge.llm import ask_all, ask_pairs, cost_of
     from ragauge.store import Store
-    from ragauge.study import ModelPlan, open_model
+    from ragauge.study import open_model
 
-    missing = [name for name in ("labels", "base_url") if not given[name]]
-    if missing:
-        raise InputError.collect(
-            [f"give --{name.replace('_', '-')}, or the folder that --record wrote" for name in missing]
-        )
+    plan = _model_plan(given)
     table, human = read_noted(path, given, quiet=quiet), read_labels(given["labels"])
-    plan = ModelPlan(
-        given["base_url"], given["model"], concurrency=given["concurrency"], api_key_env=given["api_key_env"]
-    )
-    if problems := plan.problems():
-        raise InputError.collect(problems)
     seed, progress = given["seed"], bars(quiet=quiet)
-    judge = judge_of(given, table, seed=seed)
-    budget = budget_of(given)
+    judge, budget = judge_of(given, table, seed=seed), budget_of(given)
     with Store.open(given["store"]) as store, open_model(plan, progress) as opened:
-        model = paced(opened, given)
-        how: dict[str, Any] = {"model": model, "store": store, "judge": judge}
+        how: dict[str, Any] = {"model": paced(opened, given), "store": store, "judge": judge}
         ask = how | {"ask": partial(ask_all, budget=budget)}
         with progress("label pairs", _n_pairs(human, given["sample"])) as advance:
             pairs = ask_pairs(table, human, **ask, sample=given["sample"], seed=seed, on_progress=advance)
         found = {"pairs": pairs, "cost": cost_of(table, pairs, **how)}
         if given["repeats"]:
-            n, repeats = min(given["repeated"], pairs.num_rows), given["repeats"]
-            with progress("ask again", n * repeats) as advance:
-                found["repeats"] = ask_again(
-                    table, pairs, **ask, n_pairs=n, repeats=repeats, seed=seed, on_progress=advance
-                )
+            found["repeats"] = _repeats(table, pairs, given, ask, progress)
         if given["canaries"]:
-            relevant = relevant_to_people(human, rel=given["rel"])
-            probes = canary_probes(table, relevant, n_queries=given["canaries"], seed=seed)
-            with progress("ask about canaries", len(probes)) as advance:
-                found["canaries"] = ask_canaries(probes, **ask, on_progress=advance)
+            found["canaries"] = _canaries(table, human, given, ask, progress)
     note(spent(budget), quiet=quiet)
     return found
+
+
+def _model_plan(given: Mapping[str, Any]) -> "ModelPlan":
+    from ragauge.study import ModelPlan
+
+    if missing := [name for name in ("labels", "base_url") if not given[name]]:
+        raise InputError.collect(
+            [f"give --{name.replace('_', '-')}, or the folder that --record wrote" for name in missing]
+        )
+    plan = ModelPlan(
+        given["base_url"], given["model"], concurrency=given["concurrency"], api_key_env=given["api_key_env"]
+    )
+    if problems := plan.problems():
+        raise InputError.collect(problems)
+    return plan
+
+
+def _repeats(
+    table: "pa.Table", pairs: "pa.Table", given: Mapping[str, Any], ask: Mapping[str, Any], progress: Progress
+) -> "pa.Table":
+    from ragauge.llm import ask_again
+
+    n, repeats = min(given["repeated"], pairs.num_rows), given["repeats"]
+    with progress("ask again", n * repeats) as advance:
+        return ask_again(table, pairs, **ask, n_pairs=n, repeats=repeats, seed=given["seed"], on_progress=advance)
+
+
+def _canaries(
+    table: "pa.Table", human: "pa.Table", given: Mapping[str, Any], ask: Mapping[str, Any], progress: Progress
+) -> "pa.Table":
+    from ragauge.llm import ask_canaries, canary_probes, relevant_to_people
+
+    relevant = relevant_to_people(human, rel=given["rel"])
+    probes = canary_probes(table, relevant, n_queries=given["canaries"], seed=given["seed"])
+    with progress("ask about canaries", len(probes)) as advance:
+        return ask_canaries(probes, **ask, on_progress=advance)
 
 
 def _n_pairs(human: "pa.Table", sample: int | None) -> int:
