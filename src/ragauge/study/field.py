@@ -93,11 +93,8 @@ def segment_field(heat: Heat, *, level: float) -> Field:
 def pooled_field(heats: Sequence[Heat], *, level: float) -> Field:
     """The field of several segments: means of Fisher's z, weighted by queries less 3, of measures that meet in all."""
     taking_part = [{entrant.measure: entrant for entrant in heat.entrants} for heat in heats]
-    every = [*taking_part[0], *heats[0].absent]
-    perfect = {name for members in taking_part for name, entrant in members.items() if not _on_scale(entrant)}
-    absent = {name: f"takes no part, as it is missing in some of the {len(heats)} segments" for name in every}
-    absent |= dict.fromkeys(perfect, "correlates by exactly -1 or 1 in a segment")
-    names = tuple(n for n in every if n not in perfect and all(n in members for members in taking_part))
+    absent = _absent(heats, taking_part)
+    names = tuple(name for name in taking_part[0] if name not in absent)
     weights = np.array([len(heat.queries) - 3.0 for heat in heats])  # 1 / variance of Fisher's z
     weights /= weights.sum()
     with np.errstate(divide="ignore"):  # a draw of -1 or 1 is infinite, and is left out by the confidence set
@@ -130,12 +127,21 @@ def pooled_field(heats: Sequence[Heat], *, level: float) -> Field:
         values=np.tanh(weights @ z),
         statistics=weights @ z,
         draws=np.asarray(drawn).T,
-        absent={name: reason for name, reason in absent.items() if name not in names},
+        absent=absent,
         interval=interval,
         difference=difference,
         n_rows=sum(heat.n_rows for heat in heats),
         n_queries=n_queries,
     )
+
+
+def _absent(heats: Sequence[Heat], taking_part: Sequence[Mapping[str, Entrant]]) -> dict[str, str]:
+    """Measure -> why it is not pooled."""
+    every = [*taking_part[0], *heats[0].absent]
+    perfect = {name for members in taking_part for name, entrant in members.items() if not _on_scale(entrant)}
+    missing = [name for name in every if not all(name in members for members in taking_part)]
+    found = dict.fromkeys(missing, f"takes no part, as it is missing in some of the {len(heats)} segments")
+    return found | dict.fromkeys(perfect, "correlates by exactly -1 or 1 in a segment")
 
 
 def _on_scale(entrant: Entrant) -> bool:
