@@ -12,12 +12,17 @@ GRADES = [(2, 2), (0, 1), (1, 1), (2, 0), (0, 0), (1, 2), (2, 2), (0, 0)]
 
 @pytest.fixture
 def files(tmp_path: Path) -> Path:
-    """Eight queries with one document each: people.qrels and model.jsonl; wide.csv holds both and a third rater."""
+    """Eight queries with one document each: people.qrels and model.jsonl; wide.csv holds both and a third rater.
+
+    Three sheets for two answers: anna graded the first, ben the second, dora none.
+    """
     (tmp_path / "people.qrels").write_text("".join(f"q{q} 0 d {a}\n" for q, (a, _) in enumerate(GRADES)))
     labels = [{"query_id": f"q{q}", "doc_id": "d", "label": b, "judge": "m"} for q, (_, b) in enumerate(GRADES)]
     (tmp_path / "model.jsonl").write_text("".join(json.dumps(label) + "\n" for label in labels))
     wide = [f"q{q},{a},{b},{2 if q % 2 else ''}\n" for q, (a, b) in enumerate(GRADES)]
     (tmp_path / "wide.csv").write_text("".join(["query,anna,ben,carla\n", *wide]))
+    for name, sheet in {"anna": "q1,a,4\nq2,a,\n", "ben": "q1,a,\nq2,a,5\n", "dora": "q1,a,\nq2,a,\n"}.items():
+        (tmp_path / f"{name}.csv").write_text(f"query_id,answer_id,grade\n{sheet}")
     return tmp_path
 
 
@@ -101,6 +106,8 @@ BAD = [
     (("wide.csv", "people.qrels", "--unit", "query", "--rater", "anna"), "one file of ratings, got 2"),
     (("wide.csv", "--unit", "query", "--rater", "query", "--rater", "ben", "--rel", "1"), "--rel needs ratings"),
     (("gone.csv",), "gone.csv"),
+    (("anna.csv", "ben.csv"), "no unit has ratings of two raters (anna.csv, ben.csv)"),
+    (("anna.csv", "dora.csv"), "found only anna.csv, and none by dora.csv"),
 ]
 
 
@@ -123,6 +130,14 @@ def test_a_rater_can_be_set_against_the_others_together(ragauge, files: Path) ->
     assert found["panel"][0]["difference"]["mean"] == pytest.approx((0 - 2 + 0.5 - 1) / 4)
     assert "Against others taken together. The judge: ben" in shown.out
     assert max(len(line.rstrip()) for line in shown.out.splitlines()) <= 80
+
+
+def test_who_rated_nothing_and_who_has_nothing_in_common_is_named(ragauge, files: Path) -> None:
+    (files / "both.csv").write_text("query_id,answer_id,grade\nq1,a,4\nq2,a,5\n")
+    ran = ragauge("agree", *(files / f"{name}.csv" for name in ("anna", "ben", "dora", "both")))
+    assert ran.code == 0
+    assert "No ratings by dora.csv." in ran.err
+    assert "No unit in common: anna.csv and ben.csv." in ran.err
 
 
 def test_without_a_judge_nobody_is_set_against_the_others(ragauge, files: Path) -> None:

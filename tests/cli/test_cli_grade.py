@@ -57,7 +57,7 @@ def test_every_answer_gets_a_grade_and_every_system_its_mean(ragauge, tmp_path: 
     assert float(rows[0]["expected"]) == pytest.approx(4.9)
     assert float(rows[0]["expected_sd"]) == pytest.approx(0.3)  # sqrt(.9 * .1)
     assert {row["judge"] for row in rows} == {"m grade/1"}
-    assert "x             6  5.00" in ran.out
+    assert "x       6  5.00" in ran.out
     assert "repeat sd" not in ran.out
 
 
@@ -117,8 +117,10 @@ def test_tables_fit_in_eighty_columns(ragauge, tmp_path: Path, monkeypatch: pyte
     with ScriptedModel(grader) as model:
         grades = ragauge(*grade(tmp_path, model, "--out", tmp_path / "g.csv", "--repeats", 2))
         wins = ragauge(*grade(tmp_path, model, "--out", tmp_path / "p.csv", "--pairwise"))
+        more = ragauge(*grade(tmp_path, model, "--repeats", 5, "--dry-run"))
     sheet = ragauge("grade", answers(tmp_path), "--sheet", tmp_path / "s.csv")
-    for ran in (grades, wins, sheet):
+    assert "second call" not in more.out  # further repeats are asked for their own sake
+    for ran in (grades, wins, more, sheet):
         assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 80
 
 
@@ -187,6 +189,9 @@ REFUSED = [
     ((), "Missing option '--base-url'"),
     (("--base-url", "http://127.0.0.1:1/v1", "--model", "m"), "Missing option '--out'"),
     (("--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--sheet", "o.csv"), "--sheet is for people"),
+    (("--sheet", "o.csv", "--pairwise"), "--sheet asks no model: leave out --pairwise"),
+    (("--sheet", "o.csv", "--out", "o.tsv"), "--sheet asks no model: leave out --out"),
+    (("--sheet", "answers.jsonl"), "answers.jsonl holds the answers and would be overwritten"),
     (("--base-url", "ftp://x", "--out", "o.csv"), "base_url must be an http(s) URL"),
     (("--base-url", "http://127.0.0.1:1/v1", "--model", "m", "--out", "o.xls"), "cannot tell from the name"),
     (("--base-url", "http://x", "--model", "m", "--out", "o.csv", "--pairwise", "--repeats", "2"), "use one of them"),
@@ -195,9 +200,22 @@ REFUSED = [
 
 @pytest.mark.parametrize(("args", "message"), REFUSED)
 def test_options_that_make_no_sense_are_refused(ragauge, args: tuple[str, ...], message: str, tmp_path: Path) -> None:
-    ran = ragauge("grade", answers(tmp_path), *(tmp_path / arg if arg.startswith("o.") else arg for arg in args))
+    given = (tmp_path / arg if arg.startswith(("o.", "answers")) else arg for arg in args)
+    ran = ragauge("grade", answers(tmp_path), *given)
     assert ran.code == 2
     assert message in ran.err
+
+
+def test_what_people_filled_in_is_not_overwritten(ragauge, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    command = ("grade", answers(tmp_path), "--sheet", sheet)
+    assert [ragauge(*command).code for _ in range(2)] == [0, 0]  # an empty sheet may be written again
+    filled = sheet.read_text().replace(",\n", ",4\n", 1)
+    sheet.write_text(filled)
+    ran = ragauge(*command)
+    assert ran.code == 2
+    assert "holds 1 grade by people; choose another name" in ran.err
+    assert sheet.read_text() == filled
 
 
 def test_ids_that_tell_the_system_are_noted(ragauge, tmp_path: Path) -> None:

@@ -136,6 +136,13 @@ def test_nothing_audited_is_not_known_rather_than_none_missed(label: Callable[..
     assert found(label, "--audit", 0)["missed_share"]["value"] is None
 
 
+def test_an_audit_without_labels_is_not_called_nothing_audited(label: Callable[..., Any]) -> None:
+    ran = label("--max-calls", 100)  # all for the cheap judge
+    said = " ".join(ran.out.split())
+    assert "4 of them have no label from it" in said
+    assert "Missed: not known, as none of those audited has a label." in said
+
+
 def test_top_holds_for_both(label: Callable[..., Any], servers: tuple[ScriptedModel, ScriptedModel]) -> None:
     label("--top", 5, "--audit", 0)
     assert asked(servers) == [50, 10]

@@ -94,3 +94,13 @@ def test_second_calls_are_expected_as_often_as_they_were_needed(
         assert len(server.requests) == n_known + 8
     assert (found["known"], found["calls"]) == (n_known, 20 - n_known + n_again)
     assert found["counted_by"].endswith(f"; 8 of {n_known} took a second call, as {n_again} more may")
+
+
+def test_a_plan_with_nothing_to_ask_takes_no_time(
+    ragauge: Callable[..., Any], plan: Callable[..., dict[str, Any]], rankings: Path, tmp_path: Path
+) -> None:
+    with ScriptedModel() as model:
+        at = ("--base-url", model.base_url, "--model", "m")
+        ragauge("label", rankings, *at, "--store", tmp_path / "s.db", "--canaries", 0, "--out", tmp_path / "o.jsonl")
+        found = plan(*at)
+    assert (found["calls"], found["seconds"]) == (0, 0.0)

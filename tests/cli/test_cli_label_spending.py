@@ -176,6 +176,21 @@ def test_only_what_was_sent_is_a_failure_in_the_store(ragauge, tmp_path: Path) -
     assert "the endpoint was given up" in ran.err
 
 
+def test_an_endpoint_that_is_given_up_is_named_with_what_it_said(ragauge, tmp_path: Path) -> None:
+    with ScriptedModel(lambda request: ScriptedReply("no such key", status=401)) as model:
+        ran = ragauge(*label(tmp_path, model, "--out", tmp_path / "o.jsonl"))
+    said = " ".join(ran.err.split())
+    assert model.base_url in said
+    assert said.count("no such key") == 1
+
+
+def test_answers_that_are_no_verdicts_are_not_said_to_be_asked_for_again(ragauge, tmp_path: Path) -> None:
+    with ScriptedModel(lambda request: "It depends") as model:
+        ran = ragauge(*label(tmp_path, model, "--out", tmp_path / "o.jsonl"))
+    assert "20 no_verdict" in ran.err
+    assert "not asked for again" in ran.err
+
+
 def test_timeout_is_taken_over(ragauge, tmp_path: Path) -> None:
     def reply(request: dict[str, Any]) -> ScriptedReply:
         slow = "text 1" in request["messages"][-1]["content"]

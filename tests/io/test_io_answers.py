@@ -147,6 +147,7 @@ def test_a_filled_sheet_is_read_as_labels_of_answers(tmp_path: Path) -> None:
     [
         ("q1,a,6", "line 2: a grade must be 1 to 5, got 6; of another scale, name the columns with --unit"),
         ("q1,a,good", "line 2: grade 'good' is not a number"),
+        ('q1,a,"3,5"', "line 2: grade '3,5' is not a number; write decimals with a point"),
         ("q1,,3", "line 2: no key 'answer_id'"),
         ("q1,a,3\nq1,a,4", "line 3: document 'a' of query 'q1' is labelled 4 here and 3 on line 2"),
     ],
@@ -156,6 +157,21 @@ def test_a_sheet_that_is_filled_in_wrongly_is_refused_by_its_line(line: str, mes
     path.write_text(f"query_id,answer_id,grade\n{line}\n")
     with pytest.raises(FormatError, match=message):
         read_grades(path)
+
+
+@pytest.mark.parametrize("mark", [";", "\t", ","])
+def test_a_sheet_is_read_as_spreadsheets_save_it(mark: str, tmp_path: Path) -> None:
+    rows = (["query_id", "answer_id", "answer", "grade"], ["q1", "a", '"é; one, two"', "4"], ["", "", "", ""])
+    path = tmp_path / "anna.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + "".join(f"{mark.join(row)}\r\n" for row in rows).encode())
+    assert is_grades(path)
+    assert [(row["doc_id"], row["label"]) for row in read_grades(path).to_pylist()] == [("a", 4.0)]
+
+
+def test_a_sheet_without_a_column_is_refused_once(tmp_path: Path) -> None:
+    (tmp_path / "anna.csv").write_text("answer_id,grade\na,4\nb,5\n")
+    with pytest.raises(FormatError, match=r"^no column 'query_id' in .*anna.csv; found: answer_id, grade$"):
+        read_grades(tmp_path / "anna.csv")
 
 
 def test_qrels_and_rankings_are_no_grades(tmp_path: Path) -> None:

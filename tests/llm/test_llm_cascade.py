@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -96,6 +97,33 @@ def test_a_full_audit_finds_all(servers: tuple[ScriptedModel, ScriptedModel], mo
 def test_an_audit_is_a_share(servers: tuple[ScriptedModel, ScriptedModel], model_at: ModelAt, store: Store) -> None:
     with pytest.raises(InputError, match=r"0 to 1, got 1\.5"):
         run(servers, model_at, store, audit=1.5)
+
+
+def test_what_the_dear_judge_has_labelled_is_never_settled(
+    servers: tuple[ScriptedModel, ScriptedModel], model_at: ModelAt, store: Store
+) -> None:
+    """The cheap judge fails at first, so that the dear one is asked about what it would have settled."""
+    with ScriptedModel(lambda request: ScriptedReply("no", status=400)) as broken:
+        dear = Stage(model_at(servers[1]))
+        cheap = replace(model_at(servers[0]), identity="cheap")
+        out_of_order = replace(model_at(broken), identity="cheap")
+        label_in_cascade(rankings(), Stage(out_of_order), dear, store=store, settle_below=0.4, audit=0.0, top=2)
+    n_asked = len(servers[1].requests)
+    assert n_asked == 20  # documents 0 and 1 of ten queries
+    found = label_in_cascade(rankings(), Stage(cheap), dear, store=store, settle_below=0.4, audit=0.0, top=3)
+    assert len(servers[1].requests) == n_asked
+    assert [row["label"] for row in found.labels.to_pylist()[:3]] == [0.0, 1.0, 0.0]  # 2 alone was settled
+    assert found.n_settled == 10
+
+
+def test_a_larger_run_audits_what_a_smaller_one_did(
+    servers: tuple[ScriptedModel, ScriptedModel], model_at: ModelAt, store: Store
+) -> None:
+    run(servers, model_at, store, audit=0.2, top=2)
+    first = {request.body["messages"][-1]["content"] for request in servers[1].requests}
+    assert len(first) == 4  # of the twenty documents 0 and 1
+    run(servers, model_at, store, audit=0.2, top=3)
+    assert len(servers[1].requests) <= 4 + 6  # six of thirty; none is asked twice
 
 
 def test_what_the_cheap_judge_was_not_asked_yet_is_not_asked_of_the_dear_one(

@@ -111,6 +111,18 @@ def test_a_server_that_is_down_fails_each_request_with_a_reason(store: Store) ->
     assert [reply.failure for reply in replies] == ["unreachable", "unreachable"]
 
 
+def test_calls_that_always_fail_do_not_keep_later_runs_from_the_rest(store: Store) -> None:
+    def reply(request: dict[str, Any]) -> ScriptedReply:
+        return ScriptedReply("oops", status=500) if echo(request).startswith("bad") else ScriptedReply("ok")
+
+    texts = [*(f"bad {i}" for i in range(6)), "good"]  # five in a row end a run
+    with ScriptedModel(reply) as server:
+        model = Model("m", Endpoint(server.base_url, concurrency=1, max_retries=0))
+        first, second = (ask_all(requests(*texts), model=model, store=store, read=whole) for _ in range(2))
+    assert [reply.failure for reply in first[-2:]] == ["not_asked", "not_asked"]
+    assert second[-1].text == "ok"
+
+
 def test_works_where_an_event_loop_runs(model_at: ModelAt, store: Store) -> None:
     async def in_a_notebook(model: Model) -> str:
         return ask_all(requests("a"), model=model, store=store, read=lambda reply: reply.text)[0]

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from itertools import combinations
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -73,16 +74,17 @@ def agree_command(
 
     table, judges = _read(files, units, raters, rating, cluster)
     names = table.column("rater").to_pylist()
-    if len(set(names)) < 2:
-        found = ", ".join(sorted(set(names)))
-        raise InputError(
-            f"agreement needs two raters, found {f'only {found}' if found else 'no ratings'}; give a file of labels "
-            "for each rater, one file with a column judge, or name the columns of a table with --unit and --rater"
-        )
     ratings = _numbers_or_words(table.column("rating").to_pylist(), rel)
     columns = (table.column("unit_id").to_pylist(), names, ratings)
+    if silent := _without_ratings(names, ratings):
+        note(f"No ratings by {', '.join(silent)}.", quiet=quiet)
     options = {"resamples": bootstrap, "seed": seed, "level": level, "clusters": table.column("cluster").to_pylist()}
     together = joint_agreement(*columns, **options)
+    if not together.n_units:
+        raise InputError(
+            f"no unit has ratings of two raters ({', '.join(together.raters)}); the ids of queries and of answers or "
+            "documents must be the same for all of them"
+        )
     pairs = pairwise_agreement(*columns, **options)
     panel = against_others(columns, options, _on_trial(judge, judges, together.raters))
     if format == "json":
@@ -95,6 +97,8 @@ def agree_command(
     else:
         _echo(together, pairs, confusion)
         echo_panel(panel)
+    if apart := sorted(set(combinations(together.raters, 2)) - {pair.raters for pair in pairs}):
+        note(f"No unit in common: {', '.join(' and '.join(two) for two in apart)}.", quiet=quiet)
     for one in [together, *(pairs if len(together.raters) > 2 else [])]:
         for text in one.warnings:
             note(f"{' - '.join(one.raters)}: {text}.", quiet=quiet)
@@ -122,6 +126,20 @@ def _read(
     if len(files) > 1:
         raise InputError(f"with --unit and --rater there is one file of ratings, got {len(files)}")
     return read_ratings(files[0], units=units, raters=raters, rating=rating, cluster=cluster), []
+
+
+def _without_ratings(names: Sequence[str], ratings: Sequence[Any]) -> list[str]:
+    """Those who rated nothing; raises where fewer than two are left."""
+    rated = {name for name, rating in zip(names, ratings, strict=True) if rating is not None}
+    silent = sorted(set(names) - rated)
+    if len(rated) < 2:
+        found = f"only {', '.join(rated)}" if rated else "no ratings"
+        empty = f", and none by {', '.join(silent)}" if silent and rated else ""
+        raise InputError(
+            f"agreement needs two raters, found {found}{empty}; give a file of labels for each rater, one file with a "
+            "column judge, or name the columns of a table with --unit and --rater"
+        )
+    return silent
 
 
 def _on_trial(judge: str | None, judges: Sequence[str], raters: Sequence[str]) -> str | None:

@@ -59,12 +59,11 @@ def echo_panel(panel: "Sequence[AgainstPanel]") -> None:
 
 def _row(one: "AgainstPanel", rater: str) -> dict[str, Any]:
     shown = {name: _value(one.agreement, name) for name in SHOWN}
-    interval = one.agreement.coefficient("alpha_interval").value
     return {
         "rater": rater,
         "others": one.by,
+        "units": one.agreement.n_units,
         **shown,
-        "alpha_interval": "undefined" if isnan(interval) else f"{interval:.2f}",
         "bias": f"{one.difference.mean:+.2f}",
     }
 

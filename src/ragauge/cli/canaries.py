@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -55,11 +55,13 @@ class Canaries:
         n_queries: Queries to make them for; 0 = none.
         cut: The judge's label of a relevant document.
         seed: Of the choice.
+        kinds: "short" leaves out the long document, which takes longer to read than all the others.
     """
 
     n_queries: int
     cut: float
     seed: int = 0
+    kinds: Literal["all", "short"] = "all"
 
     def probes(self, rankings: "pa.Table", labels: "pa.Table") -> "list[Probe]":
         """The canaries and their controls.
@@ -69,7 +71,7 @@ class Canaries:
         """
         from ragauge.llm import canary_probes, highest_labelled
 
-        relevant = highest_labelled(labels, at_least=self.cut)
+        relevant = highest_labelled(labels, at_least=self.cut) if self.kinds == "all" else {}
         return canary_probes(rankings, relevant, n_queries=self.n_queries, seed=self.seed)
 
 

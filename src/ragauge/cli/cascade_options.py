@@ -11,6 +11,7 @@ import click
 
 from ragauge.cli.canaries import ask_about_canaries, canaries_of, count_canaries
 from ragauge.cli.cascade_table import echo_cascade, echo_cascade_plan
+from ragauge.cli.given_up import telling_why
 from ragauge.cli.judge_options import judge_of
 from ragauge.cli.number_options import NUMBER, NumberIn
 from ragauge.cli.spending import budget_of, paced, prices_of, spent
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from ragauge.llm import Ask, Judge, Model
     from ragauge.store import Store
     from ragauge.study import ModelPlan
-    from ragauge.wire import Prices
+    from ragauge.wire import Budget, Prices
 
 __all__ = ["Cascade", "cascade_of", "cascade_options", "run_cascade"]
 
@@ -253,7 +254,7 @@ def _plan(cascade: Cascade, table: "pa.Table", store: "Store", format: str) -> N
 
 def _label(cascade: Cascade, table: "pa.Table", store: "Store", out: Path, format: str, quiet: bool) -> "pa.Table":
     from ragauge.io import write_rankings_of_judges
-    from ragauge.llm import Stage, ask_all, label_in_cascade
+    from ragauge.llm import Stage, label_in_cascade
     from ragauge.measures import judge
     from ragauge.wire import Budget
 
@@ -264,7 +265,7 @@ def _label(cascade: Cascade, table: "pa.Table", store: "Store", out: Path, forma
         budgets = [Budget(prices=side.prices, within=whole) for side in sides]
         models = [paced(model, given) for model in _open(cascade, opened, progress)]
         stages = [
-            Stage(model, side.judge, _with_bar(partial(ask_all, budget=budget), progress, f"ask the {name} judge"))
+            Stage(model, side.judge, _with_bar(_ask(budget, quiet=quiet), progress, f"ask the {name} judge"))
             for name, side, model, budget in zip(("cheap", "dear"), sides, models, budgets, strict=True)
         ]
         found = label_in_cascade(table, *stages, store=store, **cascade.how, cut=cascade.cut)
@@ -272,7 +273,7 @@ def _label(cascade: Cascade, table: "pa.Table", store: "Store", out: Path, forma
         write_rankings_of_judges(judge(table, labels, complete="unknown"), labels, out)
         canaries = canaries_of(given, labels, cascade.dear.judge, seed=cascade.seed)
         asking: dict[str, Any] = {"model": models[1], "store": store, "judge": cascade.dear.judge}
-        ask = partial(ask_all, budget=Budget(prices=cascade.dear.prices, within=whole))
+        ask = _ask(Budget(prices=cascade.dear.prices, within=whole), quiet=quiet)
         ask_about_canaries(canaries, table, labels, out, progress=progress, quiet=quiet, ask=ask, **asking)
     names = [f"{model.name} {side.judge.id}" for model, side in zip(models, sides, strict=True)]
     echo_cascade(found, names, budgets, settle_below=cascade.settle_below, cut=cascade.cut, format=format)
@@ -287,6 +288,12 @@ def _open(cascade: Cascade, opened: ExitStack, progress: Progress) -> "tuple[Mod
     cheap = opened.enter_context(open_model(cascade.cheap.plan, progress))
     same = _known_as(cascade.cheap.plan) == _known_as(cascade.dear.plan)
     return cheap, cheap if same else opened.enter_context(open_model(cascade.dear.plan, progress))
+
+
+def _ask(budget: "Budget", *, quiet: bool) -> "Ask":
+    from ragauge.llm import ask_all
+
+    return telling_why(partial(ask_all, budget=budget), quiet=quiet)
 
 
 def _with_bar(ask: "Ask", progress: Progress, stage: str) -> "Ask":

@@ -143,12 +143,15 @@ def _outcome(found: "Cascaded", settle_below: float, cut: float) -> list[str]:
     lines = [f"Settled: {settled} below {settle_below:g} got the label 0 without the dear judge."]
     if found.n_audited:
         drawn = counted(found.n_audited, "more document")
-        failed = f", which could not label {found.missed.n_undefined}" if found.missed.n_undefined else ""
-        lines.append(f"Audited: {drawn} below it, drawn at random, went to the dear judge{failed}.")
+        went = "went to the dear judge"
+        if found.missed.n_undefined:
+            went = f"are the dear judge's; {found.missed.n_undefined} of them have no label from it"
+        lines.append(f"Audited: {drawn} below it, drawn at random, {went}.")
     if not found.n_settled:
         return [*lines, "Missed: nothing, as nothing was settled unseen."]
     if isnan(found.missed.mean):
-        return [*lines, "Missed: not known, as nothing was audited."]
+        why = "none of those audited has a label" if found.n_audited else "nothing was audited"
+        return [*lines, f"Missed: not known, as {why}."]
     missed = _missed(found)
     share, documents = _interval(missed["missed_share"], 3), _interval(missed["missed_documents"], 1)
     by = f"the dear judge finds a share of {share} relevant ({cut:g} and up) among the audited"

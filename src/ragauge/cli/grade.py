@@ -76,6 +76,7 @@ def grade_command(
     from ragauge.io import read_answers
 
     _check(given, out, sheet)
+    _spare(answers, out or sheet)
     table = read_answers(answers)
     note(_what_was_read(table), quiet=quiet)
     if sheet:
@@ -89,10 +90,26 @@ def _check(given: Mapping[str, Any], out: Path | None, sheet: Path | None) -> No
         raise click.UsageError("Missing option '--base-url', the model to ask; only --sheet goes without.")
     if given["base_url"] and sheet:
         raise InputError("--sheet is for people and asks no model; leave out --base-url, or --sheet")
+    if sheet and (extra := [name for name in ("pairwise", "dry_run") if given[name]] + ["out"] * (out is not None)):
+        raise InputError(f"--sheet asks no model: leave out --{extra[0].replace('_', '-')}")
     if given["base_url"] and not out and not given["dry_run"]:
         raise click.UsageError("Missing option '--out'; only --sheet and --dry-run go without.")
     if given["pairwise"] and given["repeats"] > 1:
         raise InputError("--repeats grades answers again, --pairwise grades none; use one of them")
+
+
+def _spare(answers: tuple[Path, ...], target: Path | None) -> None:
+    """Neither the answers nor what people filled in are overwritten."""
+    from ragauge.io import is_grades, read_grades
+
+    if target is None or not target.is_file():
+        return
+    if any(path.exists() and path.samefile(target) for path in answers):
+        raise InputError(f"{target} holds the answers and would be overwritten; choose another name")
+    if target.stat().st_size and is_grades(target):
+        given = [row for row in read_grades(target).to_pylist() if row["label"] is not None and row["judge"] is None]
+        if given:
+            raise InputError(f"{target} holds {counted(len(given), 'grade')} by people; choose another name")
 
 
 def _what_was_read(answers: "pa.Table") -> str:

@@ -82,7 +82,7 @@ def _grade_row(one: "SystemGrades", repeated: bool) -> dict[str, Any]:
     over_repeats = {"repeat sd": _number(one.repeat_sd), "same": _share(one.same)} if repeated else {}
     return {
         "system": one.system,
-        "answers": one.grade.n,
+        "n": one.grade.n,
         "grade": _number(one.grade.mean),
         "interval": _interval(one.grade),
         "expected": _number(one.expected),

@@ -104,7 +104,7 @@ def _asked(path: Path, given: dict[str, Any], quiet: bool) -> "dict[str, pa.Tabl
     with Store.open(given["store"]) as store, open_model(plan, progress) as opened:
         how: dict[str, Any] = {"model": paced(opened, given), "store": store, "judge": judge}
         ask = how | {"ask": partial(ask_all, budget=budget)}
-        with progress("label pairs", _n_pairs(human, given["sample"])) as advance:
+        with progress("label pairs", _n_pairs(table, human, given["sample"])) as advance:
             pairs = ask_pairs(table, human, **ask, sample=given["sample"], seed=seed, on_progress=advance)
         found = {"pairs": pairs, "cost": cost_of(table, pairs, **how)}
         if given["repeats"]:
@@ -151,8 +151,14 @@ def _canaries(
         return ask_canaries(probes, **ask, on_progress=advance)
 
 
-def _n_pairs(human: "pa.Table", sample: int | None) -> int:
-    n: int = human.num_rows
+def _n_pairs(table: "pa.Table", human: "pa.Table", sample: int | None) -> int:
+    """Retrieved documents with a label by people."""
+    retrieved = {
+        (row["query_id"], doc_id)
+        for row in table.select(["query_id", "doc_ids"]).to_pylist()
+        for doc_id in row["doc_ids"]
+    }
+    n = len(retrieved & set(zip(*(human.column(name).to_pylist() for name in ("query_id", "doc_id")), strict=True)))
     return n if sample is None else min(sample, n)
 
 

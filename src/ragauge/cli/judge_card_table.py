@@ -45,7 +45,7 @@ def echo_card(card: "JudgeCard") -> None:
         echo_records(
             _canaries(card),
             format="table",
-            title="Canaries: share led to the wrong verdict, of those whose control was judged right",
+            title="Canaries: share that led the judge, of those whose control was judged right",
         )
         click.echo()
     for line in _notes(card):
@@ -118,7 +118,7 @@ def _canaries(card: "JudgeCard") -> list[dict[str, Any]]:
             "canary": one.kind,
             "led": _rate(one.flipped),
             "of": f"{one.n}/{one.n + one.n_control_wrong + one.n_unlabelled}",
-            "label": f"{one.label:.2f}" + ("" if isnan(one.control) else f" (was {one.control:.2f})"),
+            "label": ("" if isnan(one.control) else f"{one.control:.2f} → ") + f"{one.label:.2f}",
             "what": one.what,
         }
         for one in card.canaries

@@ -12,6 +12,7 @@ import click
 from ragauge.cli.canaries import ask_about_canaries, canaries_of, canaries_option, count_canaries
 from ragauge.cli.cascade_options import cascade_of, cascade_options, run_cascade
 from ragauge.cli.design_options import design_options, drawn_first, label_by_design
+from ragauge.cli.given_up import telling_why
 from ragauge.cli.judge_options import judge_of, judge_options
 from ragauge.cli.number_options import NumberIn
 from ragauge.cli.reading import read_noted, reading_options
@@ -32,7 +33,14 @@ _HINTS = {
     "batch_pending": "batches are under way: the same command collects them",
     "not_asked": "the endpoint was given up: mend it and start again",
 }
-"""Reason -> what to do; else the same command asks again for what failed on the way."""
+"""Reason -> what to do; else `_ANSWERED` or `_FAILED`."""
+
+_FAILED = "the same command asks again for those that failed on the way"
+
+_KEPT = {"no_verdict", "cut_off", "empty", "bad_json", "wrong_language", "contradictory", "wrong_count", "no_text"}
+"""Reasons that asking again does not change, as the answers are in the store."""
+
+_ANSWERED = "what was said is kept and not asked for again; docs/judge.md says what helps"
 
 
 def model_options(command: click.decorators.FC) -> click.decorators.FC:
@@ -190,7 +198,7 @@ def way_of_asking(budget: "Budget", batch: Path | None, wait_s: float | None, *,
     from ragauge.llm import BatchAsk, ask_all
 
     if batch is None:
-        return partial(ask_all, budget=budget)
+        return telling_why(partial(ask_all, budget=budget), quiet=quiet)
     return BatchAsk(batch, wait_s=wait_s, budget=budget, on_note=partial(note, quiet=quiet))
 
 
@@ -217,7 +225,7 @@ def report_labels(labels: "pa.Table", out: Path, *, quiet: bool) -> None:
         )
         found = set(missing.column("reason").to_pylist())
         hints = [hint for reason, hint in _HINTS.items() if reason in found]
-        advice = "; ".join(hints) or "the same command asks again for those that failed on the way"
+        advice = "; ".join(hints) or (_ANSWERED if found <= _KEPT else _FAILED)
         raise IncompleteError(
             f"{missing.num_rows} of {labels.num_rows} documents have no label ({reasons}); "
             f"they are listed in {unlabelled}; {advice}"

@@ -24,8 +24,8 @@ MODEL_REL = 0.28
 """A document counts as relevant when the model's P(yes) is at least this: the local model says yes reluctantly. On
 labelled pairs of two public data sets its best cut lay at 0.25 and 0.30; see docs/results/local_model.md."""
 
-CANARIES = Canaries(n_queries=1, cut=MODEL_REL)
-"""One query's: the local model takes seconds for each."""
+CANARIES = Canaries(n_queries=1, cut=MODEL_REL, kinds="short")
+"""One query's, and no long document: the local model takes seconds for each."""
 
 
 @click.command("quickstart")

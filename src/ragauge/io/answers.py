@@ -39,6 +39,8 @@ _TEXTS = {
 """The spellings of ours, ragas, deepeval, MLflow and the public retrieval-response data; the first one found counts."""
 
 _LOWEST, _HIGHEST = 1, 5
+_SHEET = ("query_id", "answer_id", "grade")
+"""What a sheet of grades needs, as `ragauge grade` names it."""
 
 
 def read_answers(paths: Sequence[str | Path]) -> pa.Table:
@@ -86,9 +88,13 @@ def read_grades(path: str | Path) -> pa.Table:
     What one judge said of one answer twice, alike, is kept once: systems may have given the same answer.
 
     Raises:
-        FormatError: The file cannot be read, a grade is not of 1 to 5, or a judge gave one answer two grades.
+        FormatError: The file cannot be read, lacks a column, a grade is not of 1 to 5, or a judge gave one answer two.
     """
-    return labels_table(_parsed(content_of(path), _grade_row))
+    content = content_of(path)
+    found = list(dict.fromkeys(key for record in content.sample for key in record))
+    if missing := [name for name in _SHEET if name not in found]:
+        raise FormatError(f"no column {', '.join(map(repr, missing))} in {content.name}; found: {', '.join(found)}")
+    return labels_table(_parsed(content, _grade_row))
 
 
 def write_answer_sheet(answers: pa.Table, path: str | Path, *, seed: int = 0) -> int:

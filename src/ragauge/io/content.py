@@ -21,7 +21,7 @@ import pyarrow as pa
 from ragauge.errors import FormatError, InputError
 from ragauge.io.found import check_text
 from ragauge.io.jsonl import check_unicode, decode_record
-from ragauge.io.tabular import delimited_rows, read_parquet, wide_cells
+from ragauge.io.tabular import delimited_rows, delimiter, read_parquet, wide_cells
 from ragauge.io.text import extension, first_lines, head, numbered_lines, read_text, stem
 
 __all__ = ["Content", "content_of", "in_place", "is_trec"]
@@ -122,7 +122,7 @@ def _file(path: str | Path) -> Content:
     if first.lstrip()[:1] in ("{", "["):
         return _lines(path, lines) if len(lines) > 1 and _is_object(first) else _document(path, first)
     line = next((line for line in lines if not line.startswith("#")), first)  # comments stand before some TREC runs
-    if is_trec(line) or not ("," in first or "\t" in first):
+    if is_trec(line) or not any(mark in first for mark in ",;\t"):
         return Content(str(path), stem(path), "text", line, (), lambda: iter(()), path=path)
     return Content(str(path), stem(path), "csv", first, _first_rows(lines), lambda: _cells(path), path=path)
 
@@ -207,12 +207,12 @@ def _cells(path: str | Path) -> Iterator[Numbered]:
 
 def _first_rows(lines: Sequence[str]) -> tuple[Record, ...]:
     """The rows that begin the file; one that goes on behind these lines may come out cut."""
-    reader = csv.reader(StringIO("\n".join(lines), newline=""), delimiter="\t" if "\t" in lines[0] else ",")
+    reader = csv.reader(StringIO("\n".join(lines), newline=""), delimiter=delimiter(lines[0]))
     try:
         with wide_cells():
             rows = list(islice(reader, _SAMPLE))
     except csv.Error:
-        rows = [lines[0].split(",")]
+        rows = [lines[0].split(delimiter(lines[0]))]
     names = [name.strip() for name in rows[0]]
     rest = rows[1:] or [[""] * len(names)]
     return tuple(dict(zip(names, row, strict=False)) for row in rest)

@@ -15,7 +15,7 @@ from ragauge.errors import FormatError
 from ragauge.io.jsonl import decode_record, parse_records
 from ragauge.io.long import COLUMNS
 from ragauge.io.rows import Rows, parse, raise_problems, unique
-from ragauge.io.tabular import delimited_rows, is_parquet, read_parquet, wide_cells
+from ragauge.io.tabular import delimited_rows, delimiter, is_parquet, read_parquet, wide_cells
 from ragauge.io.text import head, numbered_lines
 
 __all__ = ["is_per_query", "read_clusters", "read_scores"]
@@ -141,7 +141,7 @@ def _first_line(path: str | Path) -> str:
 
 def _header(line: str) -> list[str]:
     with wide_cells():
-        cells = next(csv.reader([line], delimiter="\t" if "\t" in line else ","), [])
+        cells = next(csv.reader([line], delimiter=delimiter(line)), [])
     return [cell.strip() for cell in cells]
 
 

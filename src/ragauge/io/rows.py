@@ -85,7 +85,8 @@ def finite(text: str, what: str) -> float:
     try:
         value = float(text)
     except ValueError as error:
-        raise FormatError(f"{what} {text!r} is not a number") from error
+        hint = "; write decimals with a point" if "," in text else ""
+        raise FormatError(f"{what} {text!r} is not a number{hint}") from error
     if "_" in text or not isfinite(value):  # float() takes 1_0 for 10
         raise FormatError(f"{what} {text!r} is not a finite number")
     return value

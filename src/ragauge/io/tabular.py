@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from io import BufferedIOBase, StringIO
 from math import isfinite, isinf
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 
@@ -23,6 +23,7 @@ from ragauge.schema import LABELS, RANKINGS, conform
 
 __all__ = [
     "delimited_rows",
+    "delimiter",
     "is_parquet",
     "labels_in",
     "rankings_in",
@@ -131,19 +132,31 @@ def read_delimited_labels(path: str | Path) -> pa.Table:
 
 
 def delimited_rows(path: str | Path) -> list[tuple[int, list[str]]]:
-    """The line number and cells of each row of CSV or TSV, the header first; a tab in the header makes it TSV.
+    """The line number and cells of each row of CSV or TSV, the header first; rows of empty cells are blank lines.
 
     Raises:
         FormatError: The file cannot be read, or its quotes do not match.
     """
     text = read_text(path)
     header, _, _ = text.lstrip("\r\n").partition("\n")
-    reader = csv.reader(StringIO(text, newline=""), delimiter="\t" if "\t" in header else ",", strict=True)
+    reader = csv.reader(StringIO(text, newline=""), delimiter=delimiter(header), strict=True)
     try:
         with wide_cells():
-            return [(reader.line_num, cells) for cells in reader if cells]
+            rows = [(reader.line_num, cells) for cells in reader if cells]
+            return rows[:1] + [row for row in rows[1:] if any(row[1])]
     except csv.Error as error:
         raise FormatError(f"{path}, line {reader.line_num}: {error}") from error
+
+
+def delimiter(header: str) -> Literal["\t", ";", ","]:
+    """What parts the cells below `header`; spreadsheets write ";" where numbers have a decimal comma.
+
+    >>> delimiter("query_id;grade"), delimiter("query_id,grade"), delimiter("query_id")
+    (';', ',', ',')
+    """
+    if "\t" in header:
+        return "\t"
+    return ";" if header.count(";") > header.count(",") else ","
 
 
 @contextmanager

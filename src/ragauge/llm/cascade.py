@@ -4,11 +4,12 @@ Models call too much relevant rather than too little, so it is their "no" that c
 the dear judge sees a random share of what was settled as well, and tells how much was settled wrongly.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from ragauge.errors import InputError
@@ -91,10 +92,11 @@ class _First:
     rows: list[dict[str, Any]]
     low: list[int]
     audited: set[int]
+    known: set[int]
 
     @property
     def settled(self) -> set[int]:
-        return set(self.low) - self.audited
+        return set(self.low) - self.audited - self.known
 
 
 def label_in_cascade(
@@ -113,7 +115,8 @@ def label_in_cascade(
     """Labels for every retrieved document, most of them by the cheap judge where most are not relevant.
 
     Documents the cheap judge gave no readable label go on to the dear one; those it was not asked about, because its
-    endpoint was given up or a cap is reached, stay unlabelled. Settled documents have the label 0.
+    endpoint was given up or a cap is reached, stay unlabelled. Settled documents have the label 0. What the dear judge
+    has labelled before is never settled: that label is used.
 
     Args:
         rankings: `schema.RANKINGS`.
@@ -136,13 +139,12 @@ def label_in_cascade(
     by_cheap = label_rankings(
         rankings, model=cheap.model, store=store, judge=cheap.judge, top=top, on_progress=on_progress, ask=cheap.ask
     )
-    first = _sorted_out(by_cheap, settle_below, audit, seed)
-    stay = first.settled | {
-        i for i, row in enumerate(first.rows) if row["reason"] in NOT_YET
-    }  # the dear judge is not asked instead
+    first = _sorted_out(by_cheap, rankings, dear, store, settle_below, audit, seed)
+    not_yet = {i for i, row in enumerate(first.rows) if row["reason"] in NOT_YET}
+    stay = first.settled | not_yet  # the dear judge is not asked instead of a cheap one that is out of reach
     second = _ask_second(rankings, first, stay, dear, store)
     rows = [
-        row | ({"label": 0.0} if i in first.settled else {}) if i in stay else second[row["query_id"], row["doc_id"]]
+        row | ({"label": 0.0} if i in first.settled else {}) if i in stay else second[_pair(row)]
         for i, row in enumerate(first.rows)
     ]
     missed = _missed([rows[i] for i in sorted(first.audited)], dear.judge.middle if cut is None else cut)
@@ -184,9 +186,9 @@ def plan_cascade(
     _check_share(audit)
     of_cheap, of_dear = Survey(), Survey()
     by_cheap = label_rankings(rankings, model=cheap.model, store=store, judge=cheap.judge, top=top, ask=of_cheap)
-    first = _sorted_out(by_cheap, settle_below, audit, seed)
+    first = _sorted_out(by_cheap, rankings, dear, store, settle_below, audit, seed)
     second = _ask_second(rankings, first, first.settled, replace(dear, ask=of_dear), store)
-    rows = [second.get((row["query_id"], row["doc_id"]), row | {"label": 0.0}) for row in first.rows]
+    rows = [second.get(_pair(row), row | {"label": 0.0}) for row in first.rows]
     at_most = of_dear.plan(dear.model, store, prices=dear_prices)
     n_known = sum(row["label"] is not None for row in first.rows)
     settled = len(first.low) / n_known if n_known else float("nan")
@@ -204,24 +206,41 @@ def _check_share(audit: float) -> None:
         raise InputError(f"audit must be a share of the settled documents, 0 to 1, got {audit:g}")
 
 
-def _sorted_out(labels: pa.Table, settle_below: float, audit: float, seed: int) -> _First:
+def _sorted_out(
+    labels: pa.Table,
+    rankings: pa.Table,
+    dear: Stage,
+    store: Store,
+    settle_below: float,
+    audit: float,
+    seed: int,
+) -> _First:
     rows = labels.to_pylist()
     low = [i for i, row in enumerate(rows) if row["label"] is not None and row["label"] < settle_below]
-    return _First(rows, low, _drawn(low, audit, seed))
+    ranked = sorted(low, key=lambda i: _lot(rows[i], seed))
+    audited = set(ranked[: max(1, round(audit * len(low)))] if audit > 0 else [])
+    others = only_pairs(rankings, {_pair(rows[i]) for i in low if i not in audited})
+    stored = label_rankings(others, model=dear.model, store=store, judge=dear.judge, ask=Survey())
+    known = {_pair(row) for row in stored.to_pylist() if row["label"] is not None}
+    return _First(rows, low, audited, {i for i in low if _pair(rows[i]) in known})
 
 
-def _drawn(low: list[int], audit: float, seed: int) -> set[int]:
-    n = min(len(low), max(1, round(audit * len(low)))) if audit > 0 else 0
-    return {low[place] for place in np.random.default_rng(seed).choice(len(low), size=n, replace=False)} if n else set()
+def _lot(row: Mapping[str, Any], seed: int) -> bytes:
+    """A document's lot: the same however many others are drawn from, so that a later run audits what this one did."""
+    return hashlib.sha256(json.dumps([seed, *_pair(row)]).encode()).digest()
+
+
+def _pair(row: Mapping[str, Any]) -> tuple[str, str]:
+    return row["query_id"], row["doc_id"]
 
 
 def _ask_second(
     rankings: pa.Table, first: _First, stay: set[int], dear: Stage, store: Store
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """The dear judge's labels of all documents but those that stay as they are."""
-    pairs = {(row["query_id"], row["doc_id"]) for i, row in enumerate(first.rows) if i not in stay}
+    pairs = {_pair(row) for i, row in enumerate(first.rows) if i not in stay}
     labels = label_rankings(only_pairs(rankings, pairs), model=dear.model, store=store, judge=dear.judge, ask=dear.ask)
-    return {(row["query_id"], row["doc_id"]): row for row in labels.to_pylist()}
+    return {_pair(row): row for row in labels.to_pylist()}
 
 
 def _missed(audited: Sequence[Mapping[str, Any]], cut: float) -> Estimate:

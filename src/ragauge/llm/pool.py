@@ -1,13 +1,13 @@
 """Asks many requests: what the store holds is not asked, what is asked is stored before it is used.
 
-Requests are sent in the order given, as many at once as the endpoint allows. The order matters to servers that keep
-the beginning of the last prompt: put next to each other what begins alike.
+Requests are sent in the order given, those that failed in an earlier run last, as many at once as the endpoint allows.
+The order matters to servers that keep the beginning of the last prompt: put next to each other what begins alike.
 """
 
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Protocol, TypeVar
 
@@ -87,8 +87,14 @@ def ask_all(
     jobs = {key: request for key, request in zip(keys, requests, strict=True) if key not in readings}
     if jobs:
         with closing(Asking(model, store, budget)) as asking:
-            run(asking.ask_each(list(jobs.items()), lambda key, reply: report(readings.take(key, reply))))
+            run(asking.ask_each(_failed_last(jobs, store), lambda key, reply: report(readings.take(key, reply))))
     return readings.in_order()
+
+
+def _failed_last(jobs: Mapping[str, Request], store: Store) -> list[_Job]:
+    """In the order given, but first what never failed: calls that always fail must not end each run at its start."""
+    failed = {failure.key for failure in store.failures(jobs)}
+    return sorted(jobs.items(), key=lambda job: job[0] in failed)
 
 
 class Asking:

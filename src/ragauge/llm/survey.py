@@ -93,7 +93,7 @@ class Survey:
             self._known[key] = (_size(asked[key]), *used)
             readings.take(key, reply)
         for key, request in asked.items():
-            if self._first.setdefault(_question(request), key) != key:
+            if self._first.setdefault(_question(request, model), key) != key:
                 self._again.add(key)
             if key not in readings:
                 self._missing[key] = request
@@ -148,9 +148,13 @@ class Survey:
         return _Counting(_sizes(self._missing.values()) / BYTES_A_TOKEN, written, by)
 
 
-def _question(request: Request) -> tuple[str, ...]:
-    """What is asked, however the reply is wanted."""
-    return (request.prompt_id, *(message["content"] for message in request.messages))
+def _question(request: Request, model: Model) -> tuple[str, ...]:
+    """What is asked, however the reply is wanted; with another seed it is a repeat, asked for its own sake."""
+    return (
+        request.prompt_id,
+        str(model.parameters.get("seed")),
+        *(message["content"] for message in request.messages),
+    )
 
 
 def _size(request: Request) -> int:
@@ -186,6 +190,8 @@ def _by_earlier(earlier: Sequence[Usage], calls: int) -> _Counting | None:
 
 def _time(model: Model, calls: int, n_tokens: int, earlier: Sequence[Usage]) -> tuple[float | None, str]:
     """The longest of what latency, requests a minute and tokens a minute demand."""
+    if not calls:
+        return 0.0, ""
     endpoint = model.endpoint
     n = sum(usage.calls for usage in earlier if usage.kind == "chat")
     found: list[tuple[float, str]] = []
