@@ -50,7 +50,7 @@ def test_a_card_is_asked_recorded_and_made_again(ragauge, tmp_path: Path) -> Non
     assert asked.code == 0, asked.err
     assert "48 pairs of 12 queries; people found 24 relevant" in asked.out
     assert re.search(r"AUC +1\.000", asked.out)
-    assert re.search(r"told +1\.00 .*6/6 +0\.80 \(was 0\.10\)", asked.out)
+    assert re.search(r"told +1\.00 .*6/6 +0\.10 → 0\.80", asked.out)
     assert re.search(r"stuffed +0\.00 .*6/6", asked.out)
     assert re.search(r"buried +0\.00 .*6/6", asked.out)
     assert "Asked again: 8 pairs, each 2 times in all; same verdict 1.00" in asked.out
