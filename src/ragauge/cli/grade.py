@@ -12,7 +12,7 @@ import click
 from ragauge.cli.grade_table import echo_grades, echo_rubric, echo_wins
 from ragauge.cli.label import store_option
 from ragauge.cli.number_options import NumberIn
-from ragauge.cli.spending import budget_of, echo_plan, paced, prices_of, spending_options, spent
+from ragauge.cli.spending import budget_of, echo_plan, model_plan, paced, prices_of, spending_options, spent
 from ragauge.cli.terminal import TABLE_FILE, bars, counted, note, quiet_option, seed_option
 from ragauge.errors import IncompleteError, InputError
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from ragauge.llm import Ask, Model
     from ragauge.store import Store
-    from ragauge.study import ModelPlan
 
 _HINTS = {
     "budget": "a cap was reached: raise it, or start again for as much",
@@ -141,7 +140,7 @@ def _ask(
 
     budget = budget_of(given)
     n_calls = _n_calls(answers, given)
-    plan = _model_plan(given)
+    plan = model_plan(given)
     progress = bars(quiet=quiet)
     if out is None or given["dry_run"]:
         survey, model = Survey(), _warmed(paced(named_model(plan), given), given["temperature"])
@@ -158,17 +157,6 @@ def _ask(
     echo = echo_wins if given["pairwise"] else echo_grades
     echo(found, level=level, format=format)
     _report(found, out, quiet=quiet)
-
-
-def _model_plan(given: Mapping[str, Any]) -> "ModelPlan":
-    from ragauge.study import ModelPlan
-
-    plan = ModelPlan(
-        given["base_url"], given["model"], concurrency=given["concurrency"], api_key_env=given["api_key_env"]
-    )
-    if problems := plan.problems():
-        raise InputError.collect(problems)
-    return plan
 
 
 def _n_calls(answers: "pa.Table", given: Mapping[str, Any]) -> int:

@@ -14,7 +14,7 @@ from ragauge.cli.label import store_option
 from ragauge.cli.number_options import NUMBER, NumberIn
 from ragauge.cli.reading import read_noted, reading_options
 from ragauge.cli.recorded import recorded_table
-from ragauge.cli.spending import budget_of, paced, spending_options, spent
+from ragauge.cli.spending import budget_of, model_plan, paced, spending_options, spent
 from ragauge.cli.terminal import Progress, bars, echo_json, make_folder, note, quiet_option, seed_option, write_text
 from ragauge.errors import IncompleteError, InputError
 
@@ -116,18 +116,11 @@ def _asked(path: Path, given: dict[str, Any], quiet: bool) -> "dict[str, pa.Tabl
 
 
 def _model_plan(given: Mapping[str, Any]) -> "ModelPlan":
-    from ragauge.study import ModelPlan
-
     if missing := [name for name in ("labels", "base_url") if not given[name]]:
         raise InputError.collect(
             [f"give --{name.replace('_', '-')}, or the folder that --record wrote" for name in missing]
         )
-    plan = ModelPlan(
-        given["base_url"], given["model"], concurrency=given["concurrency"], api_key_env=given["api_key_env"]
-    )
-    if problems := plan.problems():
-        raise InputError.collect(problems)
-    return plan
+    return model_plan(given)
 
 
 def _repeats(

@@ -16,16 +16,15 @@ from ragauge.cli.given_up import telling_why
 from ragauge.cli.judge_options import judge_of, judge_options
 from ragauge.cli.number_options import NumberIn
 from ragauge.cli.reading import read_noted, reading_options
-from ragauge.cli.spending import budget_of, echo_plan, paced, prices_of, spending_options, spent
+from ragauge.cli.spending import budget_of, echo_plan, model_plan, paced, prices_of, spending_options, spent
 from ragauge.cli.terminal import RANKINGS_FILE, bars, note, quiet_option, seed_option
-from ragauge.errors import IncompleteError, InputError
+from ragauge.errors import IncompleteError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from ragauge.llm import Ask, Judge, Model
     from ragauge.store import Store
-    from ragauge.study import ModelPlan
     from ragauge.wire import Budget
 
 _HINTS = {
@@ -85,10 +84,6 @@ def label_command(
     rankings: Path,
     out: Path | None,
     top: int | None,
-    base_url: str,
-    model: str | None,
-    api_key_env: str,
-    concurrency: int,
     store: str,
     dry_run: bool,
     format: str,
@@ -133,7 +128,7 @@ def label_command(
     budget = budget_of(given)
     table = read_noted(rankings, given, quiet=quiet)
     progress = bars(quiet=quiet)
-    plan = _model_plan(base_url, model, concurrency, api_key_env)
+    plan = model_plan(given)
     how = judge_of(given, table, seed=seed)
     drawn = drawn_first(table, given, top=top, out=out, batch=batch, seed=seed)
     part = table if drawn is None else drawn_rankings(table, drawn)
@@ -161,15 +156,6 @@ def label_command(
         ask_about_canaries(canaries, table, labels, out, progress=progress, quiet=quiet, batch=batch, **asking)
     note(spent(budget), quiet=quiet)
     report_labels(labels, out, quiet=quiet)
-
-
-def _model_plan(base_url: str, name: str | None, concurrency: int, api_key_env: str) -> "ModelPlan":
-    from ragauge.study import ModelPlan
-
-    plan = ModelPlan(base_url, name, concurrency=concurrency, api_key_env=api_key_env)
-    if problems := plan.problems():
-        raise InputError.collect(problems)
-    return plan
 
 
 def _survey(

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
 
     from ragauge.llm import Model
     from ragauge.llm.survey import CallPlan
+    from ragauge.study import ModelPlan
     from ragauge.wire import Budget, Prices
 
-__all__ = ["budget_of", "duration", "echo_plan", "paced", "prices_of", "spending_options", "spent"]
+__all__ = ["budget_of", "duration", "echo_plan", "model_plan", "paced", "prices_of", "spending_options", "spent"]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -62,6 +63,22 @@ def budget_of(given: Mapping[str, Any]) -> "Budget":
     return Budget(
         max_calls=given["max_calls"], max_tokens=given["max_tokens"], max_cost_usd=given["max_cost"], prices=prices
     )
+
+
+def model_plan(given: Mapping[str, Any]) -> "ModelPlan":
+    """The model that --base-url, --model, --concurrency and --api-key-env name.
+
+    Raises:
+        InputError: They name none.
+    """
+    from ragauge.study import ModelPlan
+
+    plan = ModelPlan(
+        given["base_url"], given["model"], concurrency=given["concurrency"], api_key_env=given["api_key_env"]
+    )
+    if problems := plan.problems():
+        raise InputError.collect(problems)
+    return plan
 
 
 def paced(model: "Model", given: Mapping[str, Any]) -> "Model":

@@ -182,11 +182,9 @@ def ask_again(
     rows = [row | {"draw": 0} for row in pairs.to_pylist() if (row["query_id"], row["doc_id"]) in chosen]
     part = only_pairs(rankings, chosen)
     for draw in range(1, repeats + 1):
-        base = model.parameters.get("seed")
-        again = replace(model, parameters={**model.parameters, "seed": draw + (base if isinstance(base, int) else 0)})
         labels = label_rankings(
             _shuffled(part, (seed, draw)),
-            model=again,
+            model=model.redrawn(draw),
             store=store,
             judge=replace(judge, seed=judge.seed + draw),
             on_progress=on_progress,

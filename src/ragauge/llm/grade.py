@@ -7,7 +7,7 @@ question differ.
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from ragauge.errors import InputError
@@ -156,17 +156,10 @@ def grade_repeatedly(
     if repeats < 1:
         raise InputError(f"repeats must be a positive number, got {repeats}")
     draws = [
-        grade_all(tasks, model=_reseeded(model, draw), store=store, on_progress=on_progress, ask=ask)
+        grade_all(tasks, model=model.redrawn(draw), store=store, on_progress=on_progress, ask=ask)
         for draw in range(repeats)
     ]
     return [RepeatedGrade(outcomes) for outcomes in zip(*draws, strict=True)]
-
-
-def _reseeded(model: Model, draw: int) -> Model:
-    """The model with another seed; draw 0 is the model as it is."""
-    base = model.parameters.get("seed")
-    seed = draw + (base if isinstance(base, int) else 0)
-    return replace(model, parameters={**model.parameters, "seed": seed}) if draw else model
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -1,7 +1,7 @@
 """A model to ask: its name, where it is, and what it is told besides the prompt."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -56,6 +56,12 @@ class Model:
         if taken := sorted(_OURS & self.parameters.keys()):
             raise InputError(f"parameters of a model must not hold {', '.join(taken)}: ragauge sets them itself")
         object.__setattr__(self, "parameters", MappingProxyType(dict(self.parameters)))
+
+    def redrawn(self, draw: int) -> "Model":
+        """The model that is asked again: its "seed" larger by the number of the draw; draw 0 is the model as it is."""
+        base = self.parameters.get("seed")
+        seed = draw + (base if isinstance(base, int) else 0)
+        return replace(self, parameters={**self.parameters, "seed": seed}) if draw else self
 
     def payload(self, request: Request) -> dict[str, Any]:
         """The body of the chat completion call."""
